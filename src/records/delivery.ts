@@ -1,0 +1,116 @@
+// TO WHOM, as nouns: targets, deliveries and receipts (law 5; O1–O5).
+
+import type { Instant } from "../kernel/time.ts";
+
+/** Where a request came from, written by the surface that created the job. Ids are texts, never numbers (O5). */
+export interface Origin {
+  platform: string;
+  chat?: string | undefined;
+  thread?: string | undefined;
+}
+
+/** A concrete address. `text` is its canonical spelling and its identity: equal texts are one target. */
+export interface Target {
+  platform: string;
+  chat?: string;
+  thread?: string;
+  /** For `webhook:<url>`. */
+  url?: string;
+  /** For `profile:NAME/<target>`: the other home's name. */
+  profile?: string;
+  text: string;
+}
+
+/** What a person may write: an address, or a word that resolves to addresses when a row is made (O4). */
+export type TargetSelector =
+  | { kind: "target"; target: Target }
+  | { kind: "origin" }
+  | { kind: "all" }
+  | { kind: "home"; platform: string };
+
+/** What sending twice would mean (law 4): decides what a cut between request and receipt means (O3). */
+export type Repeatability = "idempotent" | "probe" | "blind";
+
+export type DeliveryKind = "result" | "alert" | "missed" | "recovery" | "mirror";
+export type DeliveryState = "queued" | "sending" | "delivered" | "unknown" | "dead" | "suppressed";
+
+/** A message to be put into the outbox in the transaction that closes its run. */
+export interface NewDelivery {
+  /** dedupeKey + kind + target + part, unique (O1). */
+  key: string;
+  runId: string | undefined;
+  jobId: string | undefined;
+  kind: DeliveryKind;
+  target: Target;
+  part: number;
+  body: string;
+  repeatability: Repeatability;
+  /** A row that is dead from birth (`noHome`) or suppressed keeps its reason here. */
+  state: "queued" | "dead" | "suppressed";
+  error?: string;
+}
+
+/** The platform's answer: evidence that it took the message. */
+export interface Receipt {
+  id?: string;
+  status?: number;
+  at: Instant;
+  note?: string;
+}
+
+export interface Delivery {
+  id: string;
+  key: string;
+  runId: string | undefined;
+  jobId: string | undefined;
+  kind: DeliveryKind;
+  target: Target;
+  part: number;
+  body: string;
+  repeatability: Repeatability;
+  state: DeliveryState;
+  attempts: number;
+  /** Position within its target; sending follows this order (O2). */
+  sequence: number;
+  createdAt: Instant;
+  nextAttemptAt: Instant;
+  finishedAt: Instant | undefined;
+  receipt: Receipt | undefined;
+  error: string | undefined;
+  owner: string | undefined;
+  token: number;
+}
+
+/** What an adapter says of one try. It never throws for an answer of the platform. */
+export type SendResult =
+  | { kind: "delivered"; receipt: Receipt }
+  | { kind: "refused"; error: string }
+  | { kind: "retry"; error: string; afterMs?: number }
+  | { kind: "unknown"; error: string };
+
+export interface SendRequest {
+  target: Target;
+  body: string;
+  /** Stays the same over every try of this row. */
+  idempotencyKey: string;
+  kind: DeliveryKind;
+  jobId: string | undefined;
+  runId: string | undefined;
+  createdAt: Instant;
+  attempt: number;
+}
+
+/** What speaks to one platform. One file and one table line each. */
+export interface Adapter {
+  readonly platform: string;
+  readonly repeatability: Repeatability;
+  /** Longest body in UTF-16 units; longer ones are split into parts. Infinity = no limit. */
+  readonly maxLength: number;
+  /** Reads what follows the platform's name (O5). Undefined = not an address of this platform. */
+  parseAddress(address: string): { chat?: string; thread?: string; url?: string } | undefined;
+  /** Why this adapter cannot be used here, or undefined when it can. */
+  unusable(): string | undefined;
+  send(request: SendRequest, signal: AbortSignal): Promise<SendResult>;
+  /** For `probe`: whether an earlier try arrived. Undefined = cannot tell. */
+  probe?(request: SendRequest, signal: AbortSignal): Promise<Receipt | "absent" | undefined>;
+}

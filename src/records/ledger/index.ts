@@ -1,0 +1,22 @@
+// The ledger: one port, two engines (SQLite, PostgreSQL), one contract suite (test/contract/ledger).
+
+import type { Instant } from "../../kernel/time.ts";
+import type { ClaimLedger } from "./claims.ts";
+import type { OutboxLedger } from "./outbox.ts";
+import type { NodeLedger, ReadingLedger } from "./reading.ts";
+import type { SlotLedger } from "./slots.ts";
+
+/**
+ * Every method may throw `Fault` `store.busy` (retry later; nothing was written), `store.full`, `store.unavailable`,
+ * `store.corrupt`. A method that resolved has been committed durably.
+ */
+export interface Ledger extends SlotLedger, ClaimLedger, OutboxLedger, ReadingLedger, NodeLedger {
+  readonly engine: "sqlite" | "postgres";
+  /** The ledger's wall clock: the database's on PostgreSQL, the caller's on SQLite. */
+  now(): Promise<Instant>;
+  /** Calls back when another process (or connection) changed the ledger. Returns an unsubscribe. */
+  onChange(listener: () => void): () => void;
+  /** Wakes the other processes of this ledger (L11). Called by every surface after a change. */
+  wakeOthers(): Promise<void>;
+  close(): Promise<void>;
+}

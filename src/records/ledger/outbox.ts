@@ -1,0 +1,48 @@
+// The ledger's port for TO WHOM: the outbox (O1–O5). Rows are put by `closeRuns`, `pass` and `put`; this port drains them.
+
+import type { Instant } from "../../kernel/time.ts";
+import type { Delivery, DeliveryState, NewDelivery, Receipt } from "../delivery.ts";
+
+/** How a try ended. `retry` returns the row to `queued` with `nextAttemptAt` (O2). */
+export type DeliveryClosing = { id: string; token: number; owner: string } & (
+  | { kind: "delivered"; receipt: Receipt; finishedAt: Instant }
+  | { kind: "retry"; error: string; nextAttemptAt: Instant }
+  | { kind: "dead"; error: string; finishedAt: Instant }
+  | { kind: "unknown"; error: string; finishedAt: Instant }
+);
+
+export interface DeliveryFilter {
+  state?: readonly DeliveryState[];
+  runId?: string;
+  jobId?: string;
+  before?: string;
+  limit?: number;
+}
+
+export interface OutboxLedger {
+  /** Rows outside a run's closing (digests, tests). Known keys change nothing, tombstones of pruned keys included (L8). */
+  putDeliveries(deliveries: readonly NewDelivery[], now: Instant): Promise<void>;
+  /** queued → sending with a lease; per target only the oldest unfinished row, in order (O2). */
+  takeDeliveries(request: {
+    nodeId: string;
+    now: Instant;
+    leaseMs: number;
+    limit: number;
+  }): Promise<readonly Delivery[]>;
+  /** Old tokens change nothing. Answers in order. */
+  closeDeliveries(closings: readonly DeliveryClosing[]): Promise<readonly ("closed" | "lost")[]>;
+  /** `sending` rows whose owner is dead or whose lease has run out, ours now with a higher token: the caller decides by repeatability (O3). */
+  takeOverDeliveries(request: {
+    nodeId: string;
+    now: Instant;
+    leaseMs: number;
+    deadNodes: readonly string[];
+  }): Promise<readonly Delivery[]>;
+  /** A person sends a dead or unknown row again: back to `queued`, tries counted from 0. Undefined = not in such a state. */
+  retryDelivery(id: string, now: Instant): Promise<Delivery | undefined>;
+  delivery(idOrPrefix: string): Promise<Delivery | undefined>;
+  /** Newest first. */
+  deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]>;
+  /** When the next row becomes sendable; undefined = none waits. */
+  nextDeliveryAt(): Promise<Instant | undefined>;
+}

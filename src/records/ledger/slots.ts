@@ -1,0 +1,200 @@
+// The ledger's port for WHEN: jobs' definitions and cursors, and the one transaction that accounts for due slots.
+//
+// I1. Deciding is pure and belongs to `schedule/`; the ledger calls the decision inside its transaction, with a view
+//     read under the same locks, and applies the answer by compare-and-set (D5, L2). No window lies between.
+// I2. A slot is accounted for by its first attempt or by one range row, written together with the cursor (L2).
+
+import type { Instant } from "../../kernel/time.ts";
+import type { Cursor, Definition, Suspension, SuspensionKind } from "../definition.ts";
+import type { NewDelivery } from "../delivery.ts";
+import type { Effects } from "../job.ts";
+import type { Claim, NewRunEvent, Run, RunState } from "../run.ts";
+
+/** A run of a job that matters to a decision: live, queued or waiting. */
+export interface OpenRun {
+  id: string;
+  state: RunState;
+  reason: string | undefined;
+  slot: Instant | undefined;
+  attempt: number;
+  trigger: Run["trigger"];
+  createdAt: Instant;
+}
+
+/** What is known of one job at one moment, read under lock. */
+export interface JobView {
+  definition: Definition;
+  cursor: Cursor;
+  /** Claimed, running, cancelling, queued and waiting runs of the job, oldest first. */
+  openRuns: readonly OpenRun[];
+}
+
+/** A slot that runs: becomes a `queued` run with attempt 1. */
+export interface RunSlot {
+  kind: "run";
+  slot: Instant;
+  readyAt: Instant;
+  /** `late` or `catchUp`; absent = on time. */
+  reason?: string;
+  startBy?: Instant;
+  effects: Effects;
+  isExclusive: boolean;
+}
+
+/** One slot (`first` = `last`) or a stretch of slots that did not run: becomes one row. */
+export interface CloseSlots {
+  kind: "close";
+  state: "skipped" | "missed";
+  /** `superseded`, `overlap`, `edited`, `held`, `pastGrace`, `overLimit`, `repeatReached`, … */
+  reason: string;
+  first: Instant;
+  last: Instant;
+  count: number;
+  isCountAtLeast: boolean;
+}
+
+export interface JobDecision {
+  /** Accounts for every slot from the cursor's up to, not including, `next`. In order. */
+  slots: readonly (RunSlot | CloseSlots)[];
+  /** Open, not live, runs that end now: waiters replaced by newer slots, retries overtaken (T7). */
+  endOpenRuns: readonly { runId: string; state: "skipped" | "cancelled"; reason: string }[];
+  /** Live runs to cancel (`replace`). */
+  cancelRuns: readonly { runId: string; by: string }[];
+  /** The cursor afterwards; undefined = no further slot. */
+  next: { slot: Instant; dueAt: Instant } | undefined;
+  /** Why the job is completed, if this decision completes it (`until`, `repeat`, once-job). */
+  completed?: string;
+}
+
+/** Pure: accounts for the job's slots due at `now`. Must be deterministic; may be called again after a lost race. */
+export type DecideJob = (view: JobView, now: Instant) => JobDecision;
+
+/** Pure: one digest per target for what a pass closed as missed (O1). */
+export type DigestMissed = (
+  closed: readonly { view: JobView; runId: string; dedupeKey: string; slots: CloseSlots }[],
+  now: Instant,
+) => readonly NewDelivery[];
+
+export interface PassRequest {
+  nodeId: string;
+  /** Slots up to here are decided: the trusted wall time (T8). */
+  now: Instant;
+  /** How many runs this node may claim now; 0 = decide only. */
+  capacity: number;
+  /** Whether this node has live runs (a suspect runs alone, L7). */
+  liveRuns: number;
+  leaseMs: number;
+  /** Jobs decided in one pass; the rest follow in the next. Default 1,000. */
+  maxJobs?: number;
+  decide: DecideJob;
+  digest: DigestMissed;
+  /** Undefined = this node can prepare the run; else what it lacks → `waiting: node` (L12). */
+  cannotPrepare(run: Run, definition: Definition | undefined): string | undefined;
+}
+
+export interface ClaimedRun {
+  run: Run;
+  claim: Claim;
+  /** The version it was planned with; absent for work that is no job's. */
+  definition: Definition | undefined;
+}
+
+export interface PassResult {
+  claimed: readonly ClaimedRun[];
+  /** Jobs whose cursor moved. */
+  decidedJobs: number;
+  /** Rows written for slots that did not run. */
+  closedSlots: readonly { jobId: string; runId: string; slots: CloseSlots }[];
+  /** Open runs ended by the pass (superseded, overlap after `startBy`). */
+  endedRuns: readonly { jobId: string | undefined; runId: string; state: RunState; reason: string }[];
+  /** Runs whose owner must be told to cancel. */
+  cancelRuns: readonly string[];
+  /** The next instant at which anything becomes due or ready; undefined = nothing known. */
+  nextWakeAt: Instant | undefined;
+  /** More was due than `maxJobs` or `capacity` allowed to look at. */
+  hasMore: boolean;
+}
+
+/** A change of a job that is not a due slot. */
+export type JobChange =
+  | {
+      kind: "define";
+      document: string;
+      digest: string;
+      zone: string;
+      anchor: Instant;
+      source: string;
+      by: string;
+    }
+  | { kind: "suspend"; suspension: SuspensionKind; by: string; reason: string; until?: Instant }
+  | { kind: "resume"; suspension: SuspensionKind; by: string }
+  | { kind: "remove"; by: string }
+  /** A file moved without a change of content (D2). */
+  | { kind: "move"; source: string };
+
+export interface ChangeRequest {
+  jobId: string;
+  now: Instant;
+  /** Refuse unless this version (0 = none, or removed) is in force (D3, D5). Absent = whatever is. */
+  expectVersion?: number;
+  change: JobChange;
+  /** Accounts for what was due before the change, under the old state (D1). Not called for a new job. */
+  settle: DecideJob;
+  /**
+   * The cursor under the new state. `kept` is the cursor's slot when the change keeps it (D1: only schedule, zone or
+   * jitter start a new cursor). Undefined = no due slots.
+   */
+  next(view: JobView, now: Instant): { slot: Instant; dueAt: Instant | undefined } | undefined;
+  digest: DigestMissed;
+}
+
+export type ChangeResult =
+  | { kind: "changed"; view: JobView; previous: Definition | undefined }
+  | { kind: "conflict"; actual: Definition | undefined }
+  | { kind: "unchanged"; view: JobView };
+
+/** All that `audit` needs of one job, unaltered (L9). */
+export interface AuditView {
+  jobId: string;
+  definitions: readonly Definition[];
+  suspensions: readonly Suspension[];
+  cursor: Cursor;
+  /** First-attempt rows and range rows with a slot in the window, by slot. */
+  rows: readonly AuditRow[];
+  summaries: readonly { from: Instant; to: Instant; counts: Readonly<Record<string, number>> }[];
+  /** Run ids marked `early` in `resolutions`. */
+  early: readonly string[];
+}
+
+export interface AuditRow {
+  runId: string;
+  slot: Instant;
+  slotTo: Instant | undefined;
+  slotCount: number;
+  isCountAtLeast: boolean;
+  state: RunState;
+  startedAt: Instant | undefined;
+}
+
+export interface SlotLedger {
+  /** One pass (T6–T8, L2, L11): decide what is due, expire `startBy`, claim what is ready. One transaction. */
+  pass(request: PassRequest): Promise<PassResult>;
+  /** One change of one job, with the settlement of its due slots, in one transaction (D1, D3, D4). */
+  changeJob(request: ChangeRequest): Promise<ChangeResult>;
+  /** After a backward clock step (T8): voids closed rows of slots after `now`, moves cursors back, marks runs that started early. Returns the jobs touched. */
+  rewind(
+    now: Instant,
+    next: (
+      view: JobView,
+      isStarted: (slot: Instant) => boolean,
+    ) => { slot: Instant; dueAt: Instant } | undefined,
+  ): Promise<readonly string[]>;
+  /** The job's view, removed ones included. */
+  job(jobId: string): Promise<JobView | undefined>;
+  /** Every job that is not removed, by id; `after` pages. */
+  jobs(options?: { after?: string; limit?: number; includeRemoved?: boolean }): Promise<readonly JobView[]>;
+  definitions(jobId: string): Promise<readonly Definition[]>;
+  auditView(jobId: string, window: { since: Instant; until: Instant }): Promise<AuditView | undefined>;
+  /** A step of the wall clock, or anything else worth an event of the whole ledger. */
+  appendEvents(events: readonly NewRunEvent[]): Promise<void>;
+}
