@@ -10,6 +10,8 @@ export interface RunContext {
   lineage: Lineage;
   /** Aborts on cancel, time-out, lost claim and stop; its reason is an `AbortReason`. */
   signal: AbortSignal;
+  /** Why `signal` aborted; undefined while it has not. */
+  abortReason(): AbortReason | undefined;
   /**
    * Commits `running` before the first side effect (L3), with the process that waits to be released.
    * Resolves true when committed; false when the claim was lost or a cancel came first: then nothing may begin.

@@ -1,0 +1,123 @@
+// One live run of this node: its claim, its abort signal with the reason, its activity and its live log.
+
+import { linkAbort } from "../kernel/abort.ts";
+import type { Log } from "../kernel/log.ts";
+import type { Redact } from "../kernel/redact.ts";
+import { type Clock, type Instant, SECOND } from "../kernel/time.ts";
+import type { Job } from "../records/job.ts";
+import type { ClaimedRun } from "../records/ledger/slots.ts";
+import type { ProcessRecord } from "../records/process.ts";
+import type { Claim, NewRunEvent } from "../records/run.ts";
+import type { AbortReason, RunContext } from "../records/run-context.ts";
+import { makeRunLog, type RunLog } from "./run-log.ts";
+
+/** Live lines reach the ledger at most this often; a run that is shorter hands them over with its closing. */
+const FLUSH_MS = 250;
+/** The watch hears of activity at most this often: limits are counted in seconds. */
+const TOUCH_MS = SECOND;
+
+export interface LiveRunDeps {
+  clock: Clock;
+  redact: Redact;
+  log: Log;
+  touch(runId: string): void;
+  appendEvents(events: readonly NewRunEvent[]): Promise<void>;
+  begin(live: LiveRun, process: ProcessRecord | undefined): Promise<boolean>;
+}
+
+export class LiveRun {
+  readonly claimed: ClaimedRun;
+  readonly claim: Claim;
+  job: Job | undefined;
+  hasBegun = false;
+  process: ProcessRecord | undefined;
+  scriptSha256: string | undefined;
+  lastActivity = "claimed";
+  lastActivityAt: Instant;
+  /** Settles when the run is closed or lost; set by the runner. */
+  ended: Promise<void> = Promise.resolve();
+
+  readonly #deps: LiveRunDeps;
+  readonly #abort = linkAbort();
+  readonly #runLog: RunLog;
+  #reason: AbortReason | undefined;
+  #touchedAtMs = 0;
+  #isFlushing = false;
+
+  constructor(claimed: ClaimedRun, deps: LiveRunDeps) {
+    this.claimed = claimed;
+    this.claim = claimed.claim;
+    this.#deps = deps;
+    this.lastActivityAt = deps.clock.now();
+    this.#runLog = makeRunLog(claimed.run, () => deps.clock.now(), deps.redact);
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  get abortReason(): AbortReason | undefined {
+    return this.#reason;
+  }
+
+  /** The first reason wins; later ones change nothing. */
+  abort(reason: AbortReason): void {
+    if (this.#reason) return;
+    this.#reason = reason;
+    this.#abort.abort(reason);
+  }
+
+  release(): void {
+    this.#abort.release();
+  }
+
+  takeEvents(): NewRunEvent[] {
+    return this.#runLog.take();
+  }
+
+  context(): RunContext {
+    const { run } = this.claimed;
+    return {
+      run,
+      lineage: { rootId: run.rootId, parentId: run.parentId, depth: run.parentId === undefined ? 0 : 1 },
+      signal: this.signal,
+      abortReason: () => this.#reason,
+      begin: async (process) => {
+        const hasBegun = await this.#deps.begin(this, process);
+        if (hasBegun) Object.assign(this, { hasBegun, process });
+        return hasBegun;
+      },
+      touch: (activity) => this.#touch(activity),
+      emit: (kind, data) => this.#emit(kind, data),
+      log: this.#deps.log,
+    };
+  }
+
+  #touch(activity: string): void {
+    this.lastActivity = activity;
+    this.lastActivityAt = this.#deps.clock.now();
+    const nowMs = this.#deps.clock.monotonicMs();
+    if (nowMs - this.#touchedAtMs < TOUCH_MS) return;
+    this.#touchedAtMs = nowMs;
+    this.#deps.touch(this.claim.runId);
+  }
+
+  #emit(kind: string, data: Record<string, unknown>): void {
+    this.#runLog.emit(kind, data);
+    if (!this.#isFlushing) void this.#flushSoon();
+  }
+
+  /** A courtesy (run-log I2): a store that cannot take the lines now gets them with the closing, or never. */
+  async #flushSoon(): Promise<void> {
+    this.#isFlushing = true;
+    try {
+      await this.#deps.clock.sleep(FLUSH_MS, this.signal);
+      const lines = this.#runLog.take();
+      if (lines.length > 0) await this.#deps.appendEvents(lines);
+    } catch (error) {
+      this.#deps.log.debug("live-log-dropped", { runId: this.claim.runId, error: String(error) });
+    } finally {
+      this.#isFlushing = false;
+    }
+  }
+}

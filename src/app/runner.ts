@@ -1,0 +1,243 @@
+// Owns the live runs of this node: from a claim to a committed closing.
+//
+// I1. A run is in `#live` from the moment its claim is accepted until its closing is written or its claim is lost.
+// I2. Nothing begins before `running` is committed (L3); nothing is delivered but with the closing (law 5).
+// I3. A closing waits in memory until the store takes it (L11); a lost claim changes nothing (law 3).
+
+import { linkAbort } from "../kernel/abort.ts";
+import { makeBatch } from "../kernel/batch.ts";
+import { messageOf } from "../kernel/errors.ts";
+import type { Random } from "../kernel/ids.ts";
+import type { Log } from "../kernel/log.ts";
+import type { Redact } from "../kernel/redact.ts";
+import type { Clock, Instant } from "../kernel/time.ts";
+import type { Definition } from "../records/definition.ts";
+import type { Job } from "../records/job.ts";
+import type { CloseAnswer, Closing, StartAnswer, StartRun } from "../records/ledger/claims.ts";
+import type { Ledger } from "../records/ledger/index.ts";
+import type { ClaimedRun } from "../records/ledger/slots.ts";
+import type { Outcome } from "../records/outcome.ts";
+import { LiveRun } from "./live-run.ts";
+import { untilStored } from "./until-stored.ts";
+import type { Watch } from "./watch.ts";
+import type { WatchReport } from "./watch-protocol.ts";
+import { preflightFailure, unsupportedWork, type WorkTable } from "./work.ts";
+
+/** What the runner asks of the composition root once a run has an outcome. */
+export type CloseRun = (input: {
+  live: LiveRun;
+  outcome: Outcome;
+  finishedAt: Instant;
+}) => Promise<Omit<Closing, "claim" | "finishedAt" | "outcome"> & { outcome: Outcome }>;
+
+export interface RunnerDeps {
+  ledger: Ledger;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  redact: Redact;
+  work: WorkTable;
+  watch: Watch;
+  parseJob(definition: Definition): Job;
+  /** Archives output and decides state, retry and deliveries. */
+  planClose: CloseRun;
+  /** Called whenever a run has ended: a place is free. */
+  onFree(live: LiveRun, answer: CloseAnswer): void;
+}
+
+export class Runner {
+  readonly #deps: RunnerDeps;
+  readonly #live = new Map<string, LiveRun>();
+  /** Aborted when waiting for the store must end: the process is about to exit. */
+  readonly #giveUp = new AbortController();
+  readonly #startRun: (start: StartRun) => Promise<StartAnswer>;
+  readonly #closeRun: (closing: Closing) => Promise<CloseAnswer>;
+  #isStopping = false;
+
+  constructor(deps: RunnerDeps) {
+    this.#deps = deps;
+    const stored = <T>(what: string, call: () => Promise<T>) =>
+      untilStored(deps, what, call, this.#giveUp.signal);
+    this.#startRun = makeBatch(async (starts) => [
+      ...(await stored("start runs", () => deps.ledger.startRuns(starts))),
+    ]);
+    this.#closeRun = makeBatch((closings) => this.#closeTogether(closings, stored));
+  }
+
+  /** How many runs hold a place. */
+  get size(): number {
+    return this.#live.size;
+  }
+
+  /** Whether a suspect runs: then it runs alone (L7). */
+  get hasSuspect(): boolean {
+    for (const live of this.#live.values()) if (live.claimed.run.isSuspect) return true;
+    return false;
+  }
+
+  /** Begins to work on what a pass has claimed. Returns at once. */
+  accept(claimed: readonly ClaimedRun[]): void {
+    const accepted = claimed.map((one) => this.#admit(one));
+    this.#deps.watch.add(
+      accepted.map((live) => ({
+        claim: live.claim,
+        idleTimeoutMs: live.job?.idleTimeoutMs ?? 0,
+        totalTimeoutMs: live.job?.totalTimeoutMs ?? 0,
+      })),
+    );
+    for (const live of accepted) live.ended = this.#run(live);
+  }
+
+  /** What the watch found out (L5, L14, cancel). */
+  handle(report: WatchReport): void {
+    if (report.kind === "failed") {
+      this.#deps.log.warn("heartbeat-failed", { error: report.error });
+      return;
+    }
+    const live = this.#live.get(report.runId);
+    if (!live) return;
+    if (report.kind === "lost") {
+      this.#deps.log.warn("claim-lost", { runId: report.runId, why: report.why });
+      live.abort({ kind: "claimLost" });
+    } else if (report.kind === "cancel") {
+      live.abort({ kind: "cancel", by: report.by });
+    } else {
+      live.abort({
+        kind: report.limit === "idle" ? "idleTimeout" : "totalTimeout",
+        limitMs: report.limitMs,
+        lastActivity: live.lastActivity,
+        lastActivityAt: live.lastActivityAt,
+      });
+    }
+  }
+
+  /** Reads cancel requests at once instead of at the next beat. */
+  async readCancels(nodeId: string): Promise<void> {
+    if (this.#live.size === 0) return;
+    for (const { runId, by } of await this.#deps.ledger.cancelRequests(nodeId)) {
+      this.handle({ kind: "cancel", runId, by });
+    }
+  }
+
+  /** Resolves when no run is live. */
+  async whenIdle(): Promise<void> {
+    while (this.#live.size > 0) await Promise.all([...this.#live.values()].map((live) => live.ended));
+  }
+
+  /**
+   * L13: what has not begun goes back to the queue; what runs gets `graceMs`, then is ended as `nodeStopped`.
+   * `hurry` aborting ends it at once. Resolves when every run is closed, or `giveUpMs` after the end of the grace.
+   */
+  async stop(options: { graceMs: number; giveUpMs: number; hurry: AbortSignal }): Promise<void> {
+    if (this.#isStopping) return this.whenIdle();
+    this.#isStopping = true;
+    const idle = this.whenIdle();
+    const wait = linkAbort(options.hurry);
+    try {
+      await Promise.race([idle, this.#deps.clock.sleep(options.graceMs, wait.signal).catch(() => {})]);
+      for (const live of this.#live.values()) live.abort({ kind: "nodeStopped" });
+      const giveUp = linkAbort();
+      await Promise.race([idle, this.#deps.clock.sleep(options.giveUpMs, giveUp.signal).catch(() => {})]);
+      giveUp.abort("stopped");
+      this.#giveUp.abort(new Error("the node stopped before the store took the write"));
+      await this.whenIdle();
+    } finally {
+      wait.abort("stopped");
+      wait.release();
+    }
+  }
+
+  #admit(claimed: ClaimedRun): LiveRun {
+    const live = new LiveRun(claimed, {
+      clock: this.#deps.clock,
+      redact: this.#deps.redact,
+      log: this.#deps.log,
+      touch: (runId) => this.#deps.watch.touch(runId),
+      appendEvents: (events) => this.#deps.ledger.appendEvents(events),
+      begin: (one, process) => this.#begin(one, process),
+    });
+    this.#live.set(claimed.run.id, live);
+    return live;
+  }
+
+  async #begin(live: LiveRun, process: StartRun["process"]): Promise<boolean> {
+    if (live.signal.aborted) return false;
+    const answer = await this.#startRun({
+      claim: live.claim,
+      startedAt: this.#deps.clock.now(),
+      ...(process && { process }),
+      ...(live.scriptSha256 && { scriptSha256: live.scriptSha256 }),
+    });
+    if (answer === "cancelled") live.abort({ kind: "cancel", by: "request" });
+    if (answer === "lost") live.abort({ kind: "claimLost" });
+    if (answer !== "started") return false;
+    this.#deps.watch.began(live.claim.runId, process?.processGroup);
+    return true;
+  }
+
+  async #run(live: LiveRun): Promise<void> {
+    let answer: CloseAnswer = "lost";
+    try {
+      const outcome = await this.#work(live);
+      this.#deps.watch.remove([live.claim.runId]);
+      answer = await this.#close(live, outcome);
+    } catch (error) {
+      // Nothing may escape: a run that cannot be closed keeps its lease until it expires, and recovery says `unknown`.
+      this.#deps.log.error("run-not-closed", { runId: live.claim.runId, error: messageOf(error) });
+    } finally {
+      this.#deps.watch.remove([live.claim.runId]);
+      live.release();
+      this.#live.delete(live.claim.runId);
+      this.#deps.onFree(live, answer);
+    }
+  }
+
+  async #work(live: LiveRun): Promise<Outcome> {
+    const { definition } = live.claimed;
+    try {
+      if (!definition) return preflightFailure("the job of this run has no definition any more");
+      live.job = this.#deps.parseJob(definition);
+      this.#deps.watch.limits(live.claim.runId, live.job);
+      const doWork = this.#deps.work[live.job.work.kind];
+      if (!doWork) return preflightFailure(unsupportedWork(this.#deps.work, live.job.work) ?? "no such work");
+      return await doWork({ job: live.job, definition }, live.context());
+    } catch (error) {
+      return { state: "failed", error: { code: "internal", message: messageOf(error) } };
+    }
+  }
+
+  async #close(live: LiveRun, outcome: Outcome): Promise<CloseAnswer> {
+    const isUntouched = !live.hasBegun && this.#isStopping && outcome.state === "cancelled";
+    if (isUntouched) {
+      await this.#deps.ledger.releaseClaims([live.claim]);
+      return "closed";
+    }
+    const finishedAt = this.#deps.clock.now();
+    const plan = await this.#deps.planClose({ live, outcome, finishedAt });
+    const events = [...(plan.events ?? []), ...live.takeEvents()];
+    return this.#closeRun({ ...plan, claim: live.claim, finishedAt, events });
+  }
+
+  /** One transaction for all; if that is refused for a reason of its own, one by one, so that one bad row harms no other (I3). */
+  async #closeTogether(
+    closings: Closing[],
+    stored: <T>(what: string, call: () => Promise<T>) => Promise<T>,
+  ): Promise<CloseAnswer[]> {
+    try {
+      return [...(await stored("close runs", () => this.#deps.ledger.closeRuns(closings)))];
+    } catch (error) {
+      if (this.#giveUp.signal.aborted || closings.length === 1) throw error;
+      const answers: CloseAnswer[] = [];
+      for (const closing of closings) {
+        const [answer] = await stored("close run", () => this.#deps.ledger.closeRuns([closing])).catch(
+          (cause) => {
+            this.#deps.log.error("run-not-closed", { runId: closing.claim.runId, error: messageOf(cause) });
+            return ["lost" as const];
+          },
+        );
+        answers.push(answer ?? "lost");
+      }
+      return answers;
+    }
+  }
+}

@@ -1,0 +1,194 @@
+// The loop that fires: one pass of the ledger whenever something is due, ready, or has changed (T8, L11).
+//
+// I1. One pass at a time; a nudge during a pass leads to another one right after it.
+// I2. Never asleep for more than 30 s; every wake-up, however early, just looks again.
+// I3. A pass that fails writes nothing and is tried again after 50–500 ms; live runs are untouched by it.
+
+import { linkAbort } from "../kernel/abort.ts";
+import { messageOf } from "../kernel/errors.ts";
+import type { Random } from "../kernel/ids.ts";
+import type { Log } from "../kernel/log.ts";
+import { type Clock, HOUR, type Instant, MINUTE, SECOND } from "../kernel/time.ts";
+import type { Ledger } from "../records/ledger/index.ts";
+import type {
+  ClaimedRun,
+  DecideJob,
+  DigestMissed,
+  PassRequest,
+  PassResult,
+} from "../records/ledger/slots.ts";
+import { type ClockEvent, type ClockGuardState, guardLooksAgainInMs, observeClock } from "./clock-guard.ts";
+import { busyDelayMs } from "./until-stored.ts";
+
+/** @source SEMANTICS T8 */
+const LONGEST_SLEEP_MS = 30 * SECOND;
+/** After a pass that found nothing to do although something is said to be due: a guard against spinning. */
+const IDLE_LOOK_MS = 250;
+/** An hour without a good pass is worth a louder word than "will retry". */
+const LONG_SILENCE_MS = HOUR;
+
+export interface SchedulerDeps {
+  ledger: Pick<Ledger, "pass" | "now" | "rewind" | "appendEvents" | "updateNode" | "nodes">;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  nodeId: string;
+  leaseMs: number;
+  decide: DecideJob;
+  digest: DigestMissed;
+  rewindNext: Parameters<Ledger["rewind"]>[1];
+  cannotPrepare: PassRequest["cannotPrepare"];
+  /** Places free for further runs. */
+  capacity(): number;
+  liveRuns(): number;
+  onClaimed(claimed: readonly ClaimedRun[]): void;
+  onPass(result: PassResult): void;
+}
+
+/** What one pass did; `wakeInMs` is when to look again. */
+export interface PassReport {
+  result: PassResult | undefined;
+  wakeInMs: number;
+}
+
+export class Scheduler {
+  readonly #deps: SchedulerDeps;
+  readonly #stop = new AbortController();
+  #guard: ClockGuardState | undefined;
+  #nap: ReturnType<typeof linkAbort> | undefined;
+  #isNudged = false;
+  #loop: Promise<void> | undefined;
+  #goodPassAtMs: number;
+
+  constructor(deps: SchedulerDeps) {
+    this.#deps = deps;
+    this.#goodPassAtMs = deps.clock.monotonicMs();
+  }
+
+  /** Idempotent. */
+  start(): void {
+    this.#loop ??= this.#run();
+  }
+
+  /** No further pass begins; resolves when a pass under way has ended. Idempotent. */
+  async stop(): Promise<void> {
+    this.#stop.abort("stopped");
+    await this.#loop;
+  }
+
+  /** Something changed: look now. */
+  nudge(): void {
+    this.#isNudged = true;
+    this.#nap?.abort("nudged");
+  }
+
+  /** One pass by hand (`tick`); throws what the store throws. */
+  async passOnce(): Promise<PassReport> {
+    const { clock, ledger } = this.#deps;
+    const wall = await ledger.now();
+    const offsetOfNode = clock.now() - wall;
+    const trustedNow = await this.#believe(wall);
+    const request = this.#request(trustedNow);
+    const result = await ledger.pass(request);
+    this.#goodPassAtMs = clock.monotonicMs();
+    if (result.claimed.length > 0) this.#deps.onClaimed(result.claimed);
+    this.#deps.onPass(result);
+    await this.#recordPass(wall, offsetOfNode);
+    return { result, wakeInMs: this.#wakeInMs(result, request.capacity, wall) };
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      this.#isNudged = false;
+      const wakeInMs = await this.#passOrDelay();
+      if (!this.#isNudged && !this.#stop.signal.aborted) await this.#sleep(wakeInMs);
+    }
+  }
+
+  async #passOrDelay(): Promise<number> {
+    try {
+      return (await this.passOnce()).wakeInMs;
+    } catch (error) {
+      const silentMs = this.#deps.clock.monotonicMs() - this.#goodPassAtMs;
+      const level = silentMs > LONG_SILENCE_MS ? "error" : "warn";
+      this.#deps.log[level]("pass-failed", { error: messageOf(error), silentMs });
+      // A nudge must not turn a failing store into a spinning loop.
+      await this.#deps.clock.sleep(busyDelayMs(this.#deps.random), this.#stop.signal).catch(() => {});
+      return 0;
+    }
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    const nap = linkAbort(this.#stop.signal);
+    this.#nap = nap;
+    try {
+      await this.#deps.clock.sleep(Math.min(ms, LONGEST_SLEEP_MS), nap.signal);
+    } catch {
+      // Nudged or stopped: both only mean "look again".
+    } finally {
+      nap.release();
+      this.#nap = undefined;
+    }
+  }
+
+  #request(now: Instant): PassRequest {
+    const { nodeId, leaseMs, decide, digest, cannotPrepare } = this.#deps;
+    const isStopping = this.#stop.signal.aborted;
+    const capacity = isStopping ? 0 : Math.max(0, this.#deps.capacity());
+    return { nodeId, now, capacity, liveRuns: this.#deps.liveRuns(), leaseMs, decide, digest, cannotPrepare };
+  }
+
+  #wakeInMs(result: PassResult, capacity: number, wall: Instant): number {
+    const hasWorked = result.claimed.length > 0 || result.decidedJobs > 0;
+    if (result.hasMore && hasWorked && capacity > result.claimed.length) return 0;
+    const untilNext = result.nextWakeAt === undefined ? LONGEST_SLEEP_MS : result.nextWakeAt - wall;
+    const floor = hasWorked ? 1 : untilNext <= 0 ? IDLE_LOOK_MS : 1;
+    const guardMs = this.#guard && guardLooksAgainInMs(this.#guard, this.#deps.clock.uptimeMs());
+    return Math.min(Math.max(untilNext, floor), guardMs ?? LONGEST_SLEEP_MS);
+  }
+
+  /** T8: the wall time up to which slots may be decided; a backward step moves the cursors back first. */
+  async #believe(wall: Instant): Promise<Instant> {
+    const { clock, ledger } = this.#deps;
+    const isFirst = this.#guard === undefined;
+    const { state, trustedNow, event } = observeClock(this.#guard, { wall, uptimeMs: clock.uptimeMs() });
+    const steppedBack =
+      event?.kind === "steppedBack" ? event.byMs : isFirst ? await this.#stepWhileDown(wall) : undefined;
+    if (steppedBack !== undefined) {
+      const jobs = await ledger.rewind(wall, this.#deps.rewindNext);
+      await this.#announce({ kind: "steppedBack", byMs: steppedBack }, wall, jobs);
+    } else if (event) {
+      await this.#announce(event, wall, []);
+    }
+    // Only now: a rewind that failed must be tried again by the next pass.
+    this.#guard = state;
+    return trustedNow;
+  }
+
+  /** A step back that happened while no node was up shows as a last pass that lies ahead of now. */
+  async #stepWhileDown(wall: Instant): Promise<number | undefined> {
+    const passes = (await this.#deps.ledger.nodes()).map((node) => node.lastPassAt ?? 0);
+    const newest = Math.max(0, ...passes);
+    return newest - wall > MINUTE ? wall - newest : undefined;
+  }
+
+  async #announce(event: ClockEvent, at: Instant, jobs: readonly string[]): Promise<void> {
+    this.#deps.log.warn("clock-stepped", { ...event, jobs: jobs.length });
+    const data = { ...event, jobs: jobs.length, nodeId: this.#deps.nodeId };
+    await this.#deps.ledger.appendEvents([
+      { runId: undefined, jobId: undefined, at, kind: "clock-stepped", data },
+    ]);
+  }
+
+  async #recordPass(wall: Instant, clockOffsetMs: number): Promise<void> {
+    const { ledger, nodeId } = this.#deps;
+    const liveRuns = this.#deps.liveRuns();
+    await ledger.updateNode(nodeId, {
+      lastSeenAt: wall,
+      lastPassAt: wall,
+      clockOffsetMs,
+      liveRuns,
+      lastError: undefined,
+    });
+  }
+}

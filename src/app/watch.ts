@@ -1,0 +1,104 @@
+// The node's side of the watch: a worker thread started with the first live run (L5), or the same loop inline.
+
+import { Worker } from "node:worker_threads";
+import { messageOf } from "../kernel/errors.ts";
+import type { Job } from "../records/job.ts";
+import { WatchLoop, type WatchLoopDeps } from "./watch-loop.ts";
+import type { WatchCommand, WatchedRun, WatchReport, WatchWorkerData } from "./watch-protocol.ts";
+
+/** Heartbeats and limits for live runs. All calls return at once; reports come back through the callback. */
+export interface Watch {
+  add(runs: readonly WatchedRun[]): void;
+  /** The job's limits, once its document has been read. */
+  limits(runId: string, job: Pick<Job, "idleTimeoutMs" | "totalTimeoutMs">): void;
+  began(runId: string, processGroup: number | undefined): void;
+  touch(runId: string): void;
+  remove(runIds: readonly string[]): void;
+  beat(): void;
+  stop(): Promise<void>;
+}
+
+type Send = (command: WatchCommand) => void;
+
+/** Commands of one event-loop turn go out together: a message each would cost more than a short run does. */
+function batching(send: Send): Pick<Watch, "add" | "limits" | "began" | "touch" | "remove" | "beat"> {
+  return {
+    add: (runs) => {
+      if (runs.length > 0) send({ kind: "add", runs });
+    },
+    limits: (runId, job) => {
+      if (job.idleTimeoutMs > 0 || job.totalTimeoutMs > 0) {
+        send({ kind: "limits", runId, idleTimeoutMs: job.idleTimeoutMs, totalTimeoutMs: job.totalTimeoutMs });
+      }
+    },
+    began: (runId, processGroup) => send({ kind: "began", runId, processGroup }),
+    touch: (runId) => send({ kind: "touch", runId }),
+    remove: (runIds) => send({ kind: "remove", runIds }),
+    beat: () => send({ kind: "beat" }),
+  };
+}
+
+/** The loop on this thread, with the caller's clock and ledger. */
+export function inlineWatch(deps: WatchLoopDeps): Watch {
+  const loop = new WatchLoop(deps);
+  const ended = loop.run();
+  return {
+    ...batching((command) => loop.handle(command)),
+    async stop() {
+      loop.handle({ kind: "stop" });
+      await ended;
+    },
+  };
+}
+
+/** The loop on a worker thread with its own connection, started with the first live run so that an idle node stays light. */
+export function workerWatch(url: URL, data: WatchWorkerData, report: (report: WatchReport) => void): Watch {
+  const watched = new Map<string, WatchCommand[]>();
+  let worker: Worker | undefined;
+  let queue: WatchCommand[] = [];
+  let isStopped = false;
+
+  const start = () => {
+    const started = new Worker(url, { workerData: data });
+    started.on("message", (reports: WatchReport[]) => reports.forEach(report));
+    started.on("error", (error) => {
+      if (worker !== started || isStopped) return;
+      report({ kind: "failed", error: `the watch thread ended: ${messageOf(error)}` });
+      // A dead watch means lost leases soon: a new one is told at once of every run that still lives.
+      worker = watched.size > 0 ? start() : undefined;
+      worker?.postMessage([...watched.values()].flat());
+    });
+    return started;
+  };
+  const flush = () => {
+    const commands = queue;
+    queue = [];
+    if (isStopped) return;
+    worker ??= start();
+    worker.postMessage(commands);
+  };
+  const send = (command: WatchCommand) => {
+    remember(watched, command);
+    if (isStopped || (command.kind !== "add" && worker === undefined && queue.length === 0)) return;
+    queue.push(command);
+    if (queue.length === 1) queueMicrotask(flush);
+  };
+  return {
+    ...batching(send),
+    async stop() {
+      isStopped = true;
+      await worker?.terminate();
+    },
+  };
+}
+
+/** What a new watch thread would have to be told about the runs that live now. */
+function remember(watched: Map<string, WatchCommand[]>, command: WatchCommand): void {
+  if (command.kind === "add") {
+    for (const run of command.runs) watched.set(run.claim.runId, [{ kind: "add", runs: [run] }]);
+  } else if (command.kind === "remove") {
+    for (const runId of command.runIds) watched.delete(runId);
+  } else if (command.kind === "limits" || command.kind === "began") {
+    watched.get(command.runId)?.push(command);
+  }
+}
