@@ -1,0 +1,60 @@
+// Deliveries as people see them: list, show, retry.
+
+import { Fault } from "../kernel/errors.ts";
+import type { DeliveryState } from "../records/delivery.ts";
+import type { Context } from "./context.ts";
+import { type DeliveryDocument, deliveryDocument } from "./documents.ts";
+
+export interface DeliveryListInput {
+  state?: readonly DeliveryState[];
+  job?: string;
+  run?: string;
+  before?: string;
+  /** Default 50. */
+  limit?: number;
+}
+
+/** Newest first. */
+export async function listDeliveries(
+  context: Context,
+  input: DeliveryListInput,
+): Promise<DeliveryDocument[]> {
+  const rows = await context.ledger.deliveries({
+    ...(input.state && { state: input.state }),
+    ...(input.job !== undefined && { jobId: input.job }),
+    ...(input.run !== undefined && { runId: input.run }),
+    ...(input.before !== undefined && { before: input.before }),
+    limit: input.limit ?? 50,
+  });
+  return rows.map(deliveryDocument);
+}
+
+/** One row. Throws `input.not-found`. */
+export async function showDelivery(context: Context, id: string): Promise<DeliveryDocument> {
+  const delivery = await context.ledger.delivery(id);
+  if (!delivery) throw noDelivery(id);
+  return deliveryDocument(delivery);
+}
+
+/** Sends a dead or unknown row again, on a person's word. Throws `input.not-found`, `input.conflict`. */
+export async function retryDelivery(context: Context, id: string): Promise<DeliveryDocument> {
+  const delivery = await context.ledger.delivery(id);
+  if (!delivery) throw noDelivery(id);
+  const retried = await context.ledger.retryDelivery(delivery.id, await context.ledger.now());
+  if (!retried) {
+    throw new Fault(
+      "input.conflict",
+      `delivery ${delivery.id} is ${delivery.state}; only dead and unknown ones are sent again`,
+      {
+        hint: "See `nightshift delivery list --state dead,unknown`.",
+      },
+    );
+  }
+  return deliveryDocument(retried);
+}
+
+function noDelivery(id: string): Fault {
+  return new Fault("input.not-found", `there is no delivery "${id}"`, {
+    hint: "See `nightshift delivery list`.",
+  });
+}

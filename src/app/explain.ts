@@ -1,0 +1,154 @@
+// `run explain`: one sentence on why a run is not running, naming who or what holds it and until when. Pure.
+
+import { formatDuration, formatInstant, type Instant } from "../kernel/time.ts";
+import type { OpenRun } from "../records/ledger/slots.ts";
+import type { NodeRecord } from "../records/node.ts";
+import { isLive, type Run } from "../records/run.ts";
+import type { JobState } from "./documents.ts";
+
+export interface ExplainFacts {
+  now: Instant;
+  /** Nodes that are up, as far as anyone can tell. */
+  nodesUp: readonly NodeRecord[];
+  /** Every node the ledger remembers, for names. */
+  nodes: readonly NodeRecord[];
+  /** The job's state, absent for work that is no job's. */
+  job: { state: JobState; stateReason: string | null } | undefined;
+  /** Open runs of the same job, this one included. */
+  openRuns: readonly OpenRun[];
+}
+
+export interface Explanation {
+  runId: string;
+  state: string;
+  /** A word for programs: `finished`, `running`, `overlap`, `backoff`, `paused`, `nodeDown`, `nodesFull`, `lease`, `node`, `due`. */
+  because: string;
+  sentence: string;
+  until: string | null;
+  holder: string | null;
+}
+
+/** Why the run is not running; for one that runs or has ended, what it does or how it ended. */
+export function explainRun(run: Run, facts: ExplainFacts): Explanation {
+  const found = explainState(run, facts);
+  return {
+    runId: run.id,
+    state: run.state,
+    because: found.because,
+    sentence: found.sentence,
+    until: found.until === undefined ? null : formatInstant(found.until),
+    holder: found.holder ?? null,
+  };
+}
+
+interface Found {
+  because: string;
+  sentence: string;
+  until?: Instant | undefined;
+  holder?: string | undefined;
+}
+
+function explainState(run: Run, facts: ExplainFacts): Found {
+  if (run.finishedAt !== undefined) return explainFinished(run);
+  if (isLive(run.state)) return explainLive(run, facts);
+  return (
+    explainSuspended(run, facts) ??
+    explainDelay(run, facts.now) ??
+    explainNoNode(run, facts) ??
+    explainOverlap(run, facts) ??
+    explainFull(run, facts) ?? {
+      because: "due",
+      sentence: "It is ready; the next pass of a node will claim it.",
+    }
+  );
+}
+
+function explainFinished(run: Run): Found {
+  const when = formatInstant(run.finishedAt ?? run.createdAt);
+  const why = run.reason ? ` (${run.reason})` : "";
+  return { because: "finished", sentence: `It ended as ${run.state}${why} at ${when}.` };
+}
+
+function explainLive(run: Run, { nodes, nodesUp, now }: ExplainFacts): Found {
+  const name = nodes.find((node) => node.id === run.owner)?.name ?? run.owner ?? "an unknown node";
+  const isUp = nodesUp.some((node) => node.id === run.owner);
+  if (!isUp) {
+    const until = run.leaseUntil;
+    const sentence = `Its node ${name} seems gone; the lease it holds ends ${at(until, now)}, then another node takes over.`;
+    return { because: "lease", sentence, until, holder: name };
+  }
+  if (run.state === "claimed")
+    return {
+      because: "claimed",
+      sentence: `Node ${name} has claimed it and is about to start it.`,
+      holder: name,
+    };
+  const since = run.startedAt === undefined ? "" : ` since ${formatInstant(run.startedAt)}`;
+  if (run.state === "cancelling") {
+    return {
+      because: "cancelling",
+      sentence: `Node ${name} is ending it, as ${run.cancelledBy ?? "somebody"} asked.`,
+      holder: name,
+    };
+  }
+  return { because: "running", sentence: `It is running on node ${name}${since}.`, holder: name };
+}
+
+function explainSuspended(run: Run, { job }: ExplainFacts): Found | undefined {
+  if (!job || run.trigger === "manual") return undefined;
+  if (!["paused", "quarantined", "disabled"].includes(job.state)) return undefined;
+  const reason = job.stateReason ? `: ${job.stateReason}` : "";
+  return { because: job.state, sentence: `Its job is ${job.state}${reason}.` };
+}
+
+function explainDelay(run: Run, now: Instant): Found | undefined {
+  if (run.readyAt <= now) return undefined;
+  const until = run.readyAt;
+  if (run.state === "waiting" && run.reason === "retry") {
+    return {
+      because: "backoff",
+      sentence: `It waits ${at(until, now)} to try again (attempt ${run.attempt}).`,
+      until,
+    };
+  }
+  return { because: "notDue", sentence: `It is due ${at(until, now)}.`, until };
+}
+
+function explainNoNode(run: Run, { nodesUp }: ExplainFacts): Found | undefined {
+  if (nodesUp.length === 0)
+    return { because: "nodeDown", sentence: "No node is up; start one with `nightshift up`." };
+  if (run.state !== "waiting" || run.reason === "retry") return undefined;
+  return {
+    because: "node",
+    sentence: `No node that is up can prepare it: ${run.reason ?? "something is missing"}.`,
+  };
+}
+
+function explainOverlap(run: Run, { openRuns, nodes }: ExplainFacts): Found | undefined {
+  if (!run.isExclusive) return undefined;
+  const other = openRuns.find((open) => open.id !== run.id && isLive(open.state));
+  if (!other) return undefined;
+  const holder = nodes.find((node) => node.id === run.owner)?.name;
+  return {
+    because: "overlap",
+    sentence: `Run ${other.id} of the same job is still ${other.state}; its overlap policy lets one run at a time.`,
+    holder: holder ?? other.id,
+  };
+}
+
+function explainFull(_run: Run, { nodesUp }: ExplainFacts): Found | undefined {
+  if (nodesUp.some((node) => node.liveRuns < node.maxParallelRuns)) return undefined;
+  const places = nodesUp.reduce((sum, node) => sum + node.maxParallelRuns, 0);
+  return {
+    because: "nodesFull",
+    sentence: `All ${places} places of the nodes that are up are taken (limits.maxParallelRuns).`,
+  };
+}
+
+function at(until: Instant | undefined, now: Instant): string {
+  if (until === undefined) return "soon";
+  const distance = until - now;
+  return distance > 0
+    ? `in ${formatDuration(Math.ceil(distance / 1000) * 1000)}, at ${formatInstant(until)},`
+    : `now`;
+}

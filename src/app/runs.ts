@@ -1,0 +1,200 @@
+// Runs as people see them: list, show, tree, logs, cancel, retry, resolve, explain.
+
+import { Fault } from "../kernel/errors.ts";
+import { makeId } from "../kernel/ids.ts";
+import type { Instant } from "../kernel/time.ts";
+import { isTerminal, type Resolution, type Run, type RunEvent, type RunState } from "../records/run.ts";
+import type { Context } from "./context.ts";
+import { jobState, type RunDocument, runDocument } from "./documents.ts";
+import { type Explanation, explainRun } from "./explain.ts";
+import { isUp } from "./nodes.ts";
+
+export interface RunListInput {
+  job?: string;
+  state?: readonly RunState[];
+  since?: Instant;
+  before?: string;
+  /** Default 50. */
+  limit?: number;
+}
+
+/** Newest first. */
+export async function listRuns(context: Context, input: RunListInput): Promise<RunDocument[]> {
+  const runs = await context.ledger.runs({
+    ...(input.job !== undefined && { jobId: input.job }),
+    ...(input.state && { state: input.state }),
+    ...(input.since !== undefined && { since: input.since }),
+    ...(input.before !== undefined && { before: input.before }),
+    limit: input.limit ?? 50,
+  });
+  return runs.map((run) => runDocument(run));
+}
+
+/** The run with this id or unique prefix. Throws `input.not-found`, `input.ambiguous`. */
+export async function findRun(context: Context, idOrPrefix: string): Promise<Run> {
+  const found = await context.ledger.run(idOrPrefix);
+  if (!found) {
+    throw new Fault("input.not-found", `there is no run "${idOrPrefix}"`, {
+      hint: "See `nightshift run list`.",
+    });
+  }
+  if ("ambiguous" in found) {
+    throw new Fault(
+      "input.ambiguous",
+      `"${idOrPrefix}" could be several runs: ${found.ambiguous.join(", ")}`,
+      {
+        hint: "Write more of the id.",
+        details: { candidates: found.ambiguous },
+      },
+    );
+  }
+  return found;
+}
+
+/** One run with its deliveries and resolutions. */
+export async function showRun(context: Context, idOrPrefix: string): Promise<RunDocument> {
+  return documentOf(context, await findRun(context, idOrPrefix));
+}
+
+async function documentOf(context: Context, run: Run): Promise<RunDocument> {
+  const [deliveries, resolutions] = await Promise.all([
+    context.ledger.deliveries({ runId: run.id, limit: 200 }),
+    context.ledger.resolutions(run.id),
+  ]);
+  return runDocument(run, { deliveries: [...deliveries].reverse(), resolutions });
+}
+
+export type RunTreeDocument = RunDocument & { children: RunTreeDocument[] };
+
+/** The whole tree a run belongs to, from its root. */
+export async function runTree(context: Context, idOrPrefix: string): Promise<RunTreeDocument> {
+  const run = await findRun(context, idOrPrefix);
+  const nodes = new Map<string, RunTreeDocument>();
+  let root: RunTreeDocument = { ...runDocument(run), children: [] };
+  for (const member of await context.ledger.tree(run.rootId)) {
+    const node: RunTreeDocument = { ...runDocument(member), children: [] };
+    nodes.set(member.id, node);
+    if (member.id === member.rootId) root = node;
+    else nodes.get(member.parentId ?? member.rootId)?.children.push(node);
+  }
+  return root;
+}
+
+/** Live log lines after `after`, oldest first. */
+export async function runEvents(
+  context: Context,
+  runId: string,
+  after = 0,
+  limit = 1_000,
+): Promise<readonly RunEvent[]> {
+  return context.ledger.events({ runId, after, limit });
+}
+
+/** Asks for a run's end. A run that is not live ends at once. Throws `input.conflict` for one that has ended. */
+export async function cancelRun(context: Context, idOrPrefix: string): Promise<RunDocument> {
+  const { id } = await findRun(context, idOrPrefix);
+  const answer = await context.ledger.requestCancel(id, context.actor, await context.ledger.now());
+  if (answer.kind === "notFound") return showRun(context, id);
+  if (answer.kind === "finished") {
+    throw new Fault("input.conflict", `run ${id} has already ended as ${answer.run.state}`, {
+      hint: "Nothing is left to cancel.",
+    });
+  }
+  await context.ledger.wakeOthers();
+  return documentOf(context, answer.run);
+}
+
+/** A person runs it again: a new key, unless `isSameKey` (L6). Counts for no slot. Throws `input.conflict` while it is open. */
+export async function retryRun(
+  context: Context,
+  idOrPrefix: string,
+  options: { isSameKey: boolean },
+): Promise<RunDocument> {
+  const run = await findRun(context, idOrPrefix);
+  if (!isTerminal(run.state)) {
+    throw new Fault("input.conflict", `run ${run.id} is ${run.state}`, {
+      hint: "Wait for its end, or cancel it first.",
+    });
+  }
+  return repeatRun(context, run, {
+    trigger: "manual",
+    idempotencyKey: options.isSameKey ? run.idempotencyKey : undefined,
+  });
+}
+
+/** What a person knows of an `unknown` run (L1, L6). `rerun` queues another attempt with the same key. */
+export async function resolveRun(
+  context: Context,
+  idOrPrefix: string,
+  input: { as: "succeeded" | "failed" | "rerun"; note?: string },
+): Promise<RunDocument> {
+  const run = await findRun(context, idOrPrefix);
+  if (run.state !== "unknown") {
+    throw new Fault("input.conflict", `run ${run.id} is ${run.state}, not unknown`, {
+      hint: "Only unknown runs are resolved.",
+    });
+  }
+  const earlier = (await context.ledger.resolutions(run.id)).find((resolution) => resolution.as !== "early");
+  if (earlier) {
+    throw new Fault("input.conflict", `run ${run.id} was resolved as ${earlier.as} by ${earlier.by}`, {
+      hint: "A resolution stands.",
+    });
+  }
+  const at = await context.ledger.now();
+  const resolution: Resolution = { runId: run.id, as: input.as, by: context.actor, note: input.note, at };
+  await context.ledger.resolve(resolution);
+  if (input.as === "rerun")
+    await repeatRun(context, run, { trigger: "rerun", idempotencyKey: run.idempotencyKey });
+  return showRun(context, run.id);
+}
+
+/** Runs that the ledger holds against the world's end of the story: what `L6` leaves to people. */
+async function repeatRun(
+  context: Context,
+  run: Run,
+  options: { trigger: "manual" | "rerun"; idempotencyKey: string | undefined },
+): Promise<RunDocument> {
+  const now = await context.ledger.now();
+  const id = makeId(now, context.random);
+  const view = run.jobId === undefined ? undefined : await context.ledger.job(run.jobId);
+  if (!view || view.cursor.removedAt !== undefined) {
+    throw new Fault("input.conflict", `the job of run ${run.id} was removed`, {
+      hint: "Add the job again, then `nightshift job run`.",
+    });
+  }
+  const job = context.parseJob(view.definition);
+  const [queued] = await context.ledger.enqueue([
+    {
+      id,
+      dedupeKey: `manual/${id}`,
+      attempt: 1,
+      kind: run.kind,
+      jobId: run.jobId,
+      version: view.definition.version,
+      parentId: undefined,
+      rootId: id,
+      slot: undefined,
+      trigger: options.trigger,
+      effects: job.effects,
+      isExclusive: job.overlap !== "allow",
+      idempotencyKey: options.idempotencyKey ?? id,
+      readyAt: now,
+      createdAt: now,
+    },
+  ]);
+  await context.ledger.wakeOthers();
+  return runDocument(queued as Run);
+}
+
+/** Why a run is not running, in one sentence. */
+export async function explain(context: Context, idOrPrefix: string): Promise<Explanation> {
+  const run = await findRun(context, idOrPrefix);
+  const now = await context.ledger.now();
+  const [nodes, view] = await Promise.all([
+    context.ledger.nodes(),
+    run.jobId === undefined ? undefined : context.ledger.job(run.jobId),
+  ]);
+  const nodesUp = nodes.filter((node) => isUp(node, context, now));
+  const job = view && jobState(view.cursor, JSON.parse(view.definition.document));
+  return explainRun(run, { now, nodes, nodesUp, job, openRuns: view?.openRuns ?? [] });
+}
