@@ -108,8 +108,14 @@ export interface Adapter {
   readonly maxLength: number;
   /** Reads what follows the platform's name (O5). Undefined = not an address of this platform. */
   parseAddress(address: string): { chat?: string; thread?: string; url?: string } | undefined;
+  /** For people, after the platform's name: `<chat>[:<thread>]`, `<url or name>`. */
+  readonly addressForm?: string;
+  /** Whether the bare platform name is itself an address (`local`, `stdout`) rather than the word for its home. */
+  readonly hasNoAddress?: boolean;
   /** Why this adapter cannot be used here, or undefined when it can. */
   unusable(): string | undefined;
+  /** Why this one address cannot be sent to (a name that is not configured, a refused host), as far as known without a network. */
+  refuses?(target: Target): string | undefined;
   send(request: SendRequest, signal: AbortSignal): Promise<SendResult>;
   /** For `probe`: whether an earlier try arrived. Undefined = cannot tell. */
   probe?(request: SendRequest, signal: AbortSignal): Promise<Receipt | "absent" | undefined>;

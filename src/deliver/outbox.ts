@@ -1,0 +1,241 @@
+// The outbox: takes rows that are due, sends them, and writes down what the platform said (law 5, O2, O3).
+//
+// I1. A row is sent only under a lease that is long enough for the whole try; a row held too long is given back unsent.
+// I2. A receipt is not lost to a busy store: closing is tried until it is written, at a stop for the grace.
+// I3. Targets are served in parallel; the order within one target is the ledger's (it hands out the oldest row only).
+// I4. Nothing floats: every send is registered before it begins, and `stop` waits for all of them.
+
+import { linkAbort } from "../kernel/abort.ts";
+import { backoffMs } from "../kernel/backoff.ts";
+import { isFault, messageOf } from "../kernel/errors.ts";
+import type { Random } from "../kernel/ids.ts";
+import type { Log } from "../kernel/log.ts";
+import type { Redact } from "../kernel/redact.ts";
+import { type Clock, SECOND } from "../kernel/time.ts";
+import type { Delivery, SendResult } from "../records/delivery.ts";
+import type { DeliveryClosing, OutboxLedger } from "../records/ledger/outbox.ts";
+import type { AdapterTable } from "./adapter-table.ts";
+import { decideTry } from "./decide-try.ts";
+import { recoverRow, sendRow } from "./try-row.ts";
+
+const LEASE_MS = 60 * SECOND;
+/** A row that waited in this process longer than this (a stopped process, a starved loop) is not sent any more (I1). */
+const MAX_HELD_MS = 10 * SECOND;
+const MAX_PARALLEL = 16;
+/** How long the loop rests at most; also how often dead owners' rows are looked for. */
+const MAX_REST_MS = 15 * SECOND;
+/** A due row that nobody handed us belongs to a target that is busy: do not spin on it. */
+const MIN_REST_MS = 250;
+const STORE_BACKOFF = { delayMs: 100, factor: 2, maxDelayMs: 5 * SECOND };
+
+export interface OutboxDeps {
+  ledger: OutboxLedger;
+  adapters: AdapterTable;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  nodeId: string;
+  /** Applied to platforms' answers before they are kept. */
+  redact: Redact;
+  /** Nodes known to be dead on this host (L4). Default: none, leases decide. */
+  deadNodes?(): readonly string[] | Promise<readonly string[]>;
+}
+
+/** What a drain did, by how each try ended. */
+export type DrainCounts = Record<DeliveryClosing["kind"], number>;
+
+export class Outbox {
+  readonly #deps: OutboxDeps;
+  readonly #sends = new Map<string, Promise<void>>();
+  /** Ends the loop; sends go on. */
+  #stopping = new AbortController();
+  /** Ends sends that outlive the grace. */
+  #ending = new AbortController();
+  #loop: Promise<void> | undefined;
+  #wake: () => void = () => {};
+  #isNudged = false;
+  #recoverAfterMs = Number.NEGATIVE_INFINITY;
+  #counts: DrainCounts = { delivered: 0, retry: 0, dead: 0, unknown: 0 };
+
+  constructor(deps: OutboxDeps) {
+    this.#deps = deps;
+  }
+
+  /** Begins to drain. A second call does nothing; a stopped outbox starts afresh. */
+  start(): void {
+    if (this.#loop) return;
+    this.#stopping = new AbortController();
+    this.#ending = new AbortController();
+    this.#loop = this.#run();
+  }
+
+  /** Something may be due: look now. Call it when the ledger changed. */
+  nudge(): void {
+    this.#isNudged = true;
+    this.#wake();
+  }
+
+  /** Takes nothing more, lets sends finish for `graceMs` (default 10 s), then aborts them and writes what is known. Idempotent. */
+  async stop(graceMs = 10 * SECOND): Promise<void> {
+    this.#stopping.abort(new Error("the outbox is stopping"));
+    await this.#settle(graceMs);
+    const loop = this.#loop;
+    await loop;
+    if (this.#loop === loop) this.#loop = undefined;
+  }
+
+  /**
+   * One drain without a loop, for `tick`: sends everything that is due now, and returns how the tries ended.
+   * Not to be used while started. Throws the store's faults.
+   */
+  async drain(signal: AbortSignal): Promise<DrainCounts> {
+    this.#counts = { delivered: 0, retry: 0, dead: 0, unknown: 0 };
+    this.#ending = new AbortController();
+    const onAbort = () => this.#ending.abort(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      while (!signal.aborted) {
+        await this.#takeRows();
+        if (this.#sends.size === 0) break;
+        await Promise.all(this.#sends.values());
+      }
+    } finally {
+      if (signal.aborted) onAbort();
+      await Promise.all(this.#sends.values());
+      signal.removeEventListener("abort", onAbort);
+    }
+    return this.#counts;
+  }
+
+  async #run(): Promise<void> {
+    let failures = 0;
+    while (!this.#stopping.signal.aborted) {
+      let restMs: number;
+      try {
+        await this.#takeRows();
+        restMs = await this.#untilNextMs();
+        failures = 0;
+      } catch (error) {
+        failures += 1;
+        restMs = backoffMs(failures, STORE_BACKOFF, this.#fraction());
+        const isBusy = isFault(error) && error.code === "store.busy";
+        this.#deps.log[isBusy ? "debug" : "error"]("outbox-failed", { error: messageOf(error) });
+      }
+      await this.#rest(restMs);
+    }
+  }
+
+  /** Starts a send for each row we may have now. */
+  async #takeRows(): Promise<void> {
+    const { ledger, clock, nodeId } = this.#deps;
+    const heldSinceMs = clock.monotonicMs();
+    if (heldSinceMs >= this.#recoverAfterMs) {
+      const deadNodes = (await this.#deps.deadNodes?.()) ?? [];
+      const request = { nodeId, now: clock.now(), leaseMs: LEASE_MS, deadNodes };
+      for (const row of await ledger.takeOverDeliveries(request)) this.#begin(row, heldSinceMs, recoverRow);
+      this.#recoverAfterMs = heldSinceMs + MAX_REST_MS;
+    }
+    const limit = MAX_PARALLEL - this.#sends.size;
+    if (limit <= 0) return;
+    const takenAtMs = clock.monotonicMs();
+    const request = { nodeId, now: clock.now(), leaseMs: LEASE_MS, limit };
+    for (const row of await ledger.takeDeliveries(request)) this.#begin(row, takenAtMs, sendRow);
+  }
+
+  #begin(row: Delivery, takenAtMs: number, work: typeof sendRow): void {
+    // A lease we lost and took again: the earlier send's closing will be refused by its token.
+    const id = `${row.id}/${row.token}`;
+    const send = this.#try(row, takenAtMs, work)
+      .catch((error) => this.#deps.log.error("delivery-failed", { id: row.id, error: messageOf(error) }))
+      .finally(() => {
+        this.#sends.delete(id);
+        this.nudge();
+      });
+    this.#sends.set(id, send);
+  }
+
+  async #try(row: Delivery, takenAtMs: number, work: typeof sendRow): Promise<void> {
+    const { adapters, clock, redact, log } = this.#deps;
+    const heldMs = clock.monotonicMs() - takenAtMs;
+    const result: SendResult =
+      heldMs > MAX_HELD_MS && work === sendRow
+        ? { kind: "retry", error: "held too long before sending", afterMs: 0 }
+        : await work({ adapters, clock }, row, this.#ending.signal);
+    const clean = "error" in result ? { ...result, error: redact(result.error) } : result;
+    const at = { now: clock.now(), random: this.#fraction() };
+    const closing = decideTry(row, clean, at);
+    const answer = await this.#close(closing);
+    if (answer === "closed") this.#counts[closing.kind] += 1;
+    log[closing.kind === "delivered" ? "info" : "warn"](
+      `delivery-${answer === "lost" ? "lost" : closing.kind}`,
+      {
+        id: row.id,
+        runId: row.runId,
+        jobId: row.jobId,
+        platform: row.target.platform,
+        attempt: row.attempts,
+        ...("error" in closing ? { error: closing.error } : {}),
+      },
+    );
+  }
+
+  /** Writes the closing, however long the store is busy (I2); after the grace of a stop one last try is made. */
+  async #close(closing: DeliveryClosing): Promise<"closed" | "lost"> {
+    for (let tries = 1; ; tries++) {
+      try {
+        const [answer] = await this.#deps.ledger.closeDeliveries([closing]);
+        return answer ?? "lost";
+      } catch (error) {
+        if (!isFault(error) || error.retry !== "later" || this.#ending.signal.aborted) throw error;
+        await this.#pause(backoffMs(tries, STORE_BACKOFF, this.#fraction()), this.#ending.signal);
+      }
+    }
+  }
+
+  async #untilNextMs(): Promise<number> {
+    if (this.#sends.size >= MAX_PARALLEL) return MAX_REST_MS;
+    const at = await this.#deps.ledger.nextDeliveryAt();
+    if (at === undefined) return MAX_REST_MS;
+    return Math.min(MAX_REST_MS, Math.max(MIN_REST_MS, at - this.#deps.clock.now()));
+  }
+
+  async #rest(ms: number): Promise<void> {
+    if (!this.#isNudged) {
+      const wait = linkAbort(this.#stopping.signal);
+      this.#wake = () => wait.abort(new Error("nudged"));
+      await this.#pause(ms, wait.signal);
+      this.#wake = () => {};
+      wait.release();
+    }
+    this.#isNudged = false;
+  }
+
+  /** Waits for the sends at most `graceMs`, then aborts them and waits for their closings. */
+  async #settle(graceMs: number): Promise<void> {
+    const grace = new AbortController();
+    const ending = this.#ending;
+    const timer = this.#pause(graceMs, grace.signal).then(() =>
+      ending.abort(new Error("the outbox stopped")),
+    );
+    // The loop may still be between taking rows and beginning them; only after it are the sends complete.
+    await this.#loop;
+    const done = Promise.all(this.#sends.values());
+    await Promise.race([done, timer]);
+    await done;
+    grace.abort();
+    await timer;
+  }
+
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#deps.clock.sleep(ms, signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  #fraction(): number {
+    const [a = 0, b = 0] = this.#deps.random(2);
+    return (a * 256 + b) / 65_536;
+  }
+}

@@ -1,0 +1,101 @@
+// One try of one row: choose the adapter, send within the time a lease allows, and never guess about a cut (O3).
+//
+// I1. An adapter that throws has told us nothing: what may have been sent counts as unknown.
+
+import { linkAbort } from "../kernel/abort.ts";
+import { messageOf } from "../kernel/errors.ts";
+import { type Clock, SECOND } from "../kernel/time.ts";
+import type { Adapter, Delivery, SendRequest, SendResult } from "../records/delivery.ts";
+import { type AdapterTable, adapterFor, whyUnsendable } from "./adapter-table.ts";
+import { keyDigest } from "./outbox-rows.ts";
+
+/** Shorter than the lease, so that a closing follows while the row is still ours. */
+export const SEND_TIMEOUT_MS = 40 * SECOND;
+
+export interface TryDeps {
+  adapters: AdapterTable;
+  clock: Clock;
+}
+
+/** Sends a row that was never sent under this token. Never throws. */
+export async function sendRow(deps: TryDeps, row: Delivery, signal: AbortSignal): Promise<SendResult> {
+  const adapter = adapterFor(deps.adapters, row.target);
+  const why = whyUnsendable(deps.adapters, row.target);
+  if (!adapter || why !== undefined) return { kind: "refused", error: `notConfigured: ${why}` };
+  const result = await bounded(deps.clock, signal, (limited) => adapter.send(requestOf(row), limited));
+  if (result.kind !== "unknown" || row.repeatability !== "probe") return result;
+  return (await probeRow(deps, adapter, row, signal)) ?? result;
+}
+
+/** Decides a row whose sender died between request and receipt (O3): send again, ask, or say `unknown`. Never throws. */
+export async function recoverRow(deps: TryDeps, row: Delivery, signal: AbortSignal): Promise<SendResult> {
+  const lost: SendResult = {
+    kind: "unknown",
+    error: "the sender ended between request and receipt; it may have arrived",
+  };
+  switch (row.repeatability) {
+    case "idempotent":
+      return sendRow(deps, row, signal);
+    case "blind":
+      return lost;
+    case "probe": {
+      const adapter = adapterFor(deps.adapters, row.target);
+      const answer = adapter && (await probeRow(deps, adapter, row, signal));
+      return answer ?? lost;
+    }
+  }
+}
+
+/** Asks the platform: `delivered` with its receipt, `retry` when it is absent, undefined when it cannot tell. */
+async function probeRow(
+  deps: TryDeps,
+  adapter: Adapter,
+  row: Delivery,
+  signal: AbortSignal,
+): Promise<SendResult | undefined> {
+  const { probe } = adapter;
+  if (!probe || signal.aborted) return undefined;
+  let answer: Awaited<ReturnType<typeof probe>>;
+  await bounded(deps.clock, signal, async (limited) => {
+    answer = await probe.call(adapter, requestOf(row), limited);
+    return { kind: "unknown", error: "" };
+  });
+  if (answer === undefined) return undefined;
+  if (answer === "absent") return { kind: "retry", error: "an earlier try did not arrive", afterMs: 0 };
+  return { kind: "delivered", receipt: answer };
+}
+
+async function bounded(
+  clock: Clock,
+  signal: AbortSignal,
+  send: (signal: AbortSignal) => Promise<SendResult>,
+): Promise<SendResult> {
+  const limit = linkAbort(signal);
+  const timer = new AbortController();
+  const timing = clock.sleep(SEND_TIMEOUT_MS, timer.signal).then(
+    () => limit.abort(new Error("the adapter took too long")),
+    () => {},
+  );
+  try {
+    return await send(limit.signal);
+  } catch (error) {
+    return { kind: "unknown", error: messageOf(error) };
+  } finally {
+    timer.abort();
+    limit.release();
+    await timing;
+  }
+}
+
+function requestOf(row: Delivery): SendRequest {
+  return {
+    target: row.target,
+    body: row.body,
+    idempotencyKey: keyDigest(row.key),
+    kind: row.kind,
+    jobId: row.jobId,
+    runId: row.runId,
+    createdAt: row.createdAt,
+    attempt: row.attempts,
+  };
+}
