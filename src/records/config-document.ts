@@ -1,0 +1,172 @@
+// config.yaml and .env of a home, read once at start into values with every default filled in.
+//
+// I1. A reference `${env:NAME}` is kept as written and resolved when used: what is not used may be missing.
+// I2. A variable of the process wins over the same name in `.env`.
+
+import { Fault } from "../kernel/errors.ts";
+import type { LogLevel } from "../kernel/log.ts";
+import { isSecretName } from "../kernel/redact.ts";
+import { type EnvFile, parseEnvFile } from "./config-env.ts";
+import { type ConfigInput, configSchema } from "./config-schema.ts";
+import { faultOfIssues, issuesOf } from "./document-issues.ts";
+import { retryOf, targetsOf } from "./job-document.ts";
+import type { JobDefaults } from "./job-resolve.ts";
+import { knownKeysInCamelCase } from "./snake-case.ts";
+import { parseYamlDocument } from "./yaml-text.ts";
+
+/** A concern whose room reads it later: known to be a map, its content as written. */
+export type FreeMap = Readonly<Record<string, unknown>>;
+
+export interface Config {
+  /** Undefined = the system's zone. */
+  timezone: string | undefined;
+  defaults: JobDefaults;
+  deliver: {
+    /** `url` and `secret` may hold references; `resolve` them when used. */
+    webhooks: Readonly<Record<string, { url: string; secret: string | undefined }>>;
+    /** Hosts, addresses or CIDR ranges that a webhook may reach although they are private. */
+    allowPrivate: readonly string[];
+    /** Home channel per platform, as an address of that platform. */
+    homes: Readonly<Record<string, string>>;
+  };
+  http: { port: number; bind: string; allowRunsToSchedule: boolean };
+  limits: {
+    /** Undefined = 4 × cores, at least 8 (L12). */
+    maxParallelRuns: number | undefined;
+    outputBytes: number;
+    promptBytes: number;
+  };
+  retention: { runsPerJob: number; outputFiles: number; events: number };
+  redact: { patterns: readonly string[] };
+  logs: { level: LogLevel };
+  models: FreeMap;
+  environments: FreeMap;
+  orchestrator: FreeMap;
+  queues: FreeMap;
+  executors: FreeMap;
+  remoteExecutors: FreeMap;
+  fallbackExecutors: FreeMap;
+  mcpServers: FreeMap;
+}
+
+export interface ConfigReading {
+  config: Config;
+  warnings: string[];
+  /** The text with every `${env:NAME}` replaced. Throws Fault `config.invalid` naming the variable that is missing. */
+  resolve(text: string): string;
+  /** The variable's value: the process's, else `.env`'s. */
+  variable(name: string): string | undefined;
+  /** Values that must leave no exit: those of `.env` and of the process whose names say so, and all that are referenced. */
+  secrets(): string[];
+}
+
+export interface ConfigSources {
+  /** Shown in messages. */
+  file: string;
+  env: Readonly<Record<string, string | undefined>>;
+  envFile?: EnvFile | undefined;
+}
+
+/**
+ * Reads a config; an empty or missing (`undefined`) text gives the defaults.
+ * @throws Fault `job.yaml` for YAML that cannot be read, `config.invalid` for the rest, every mistake with its place.
+ */
+export function readConfig(text: string | undefined, sources: ConfigSources): ConfigReading {
+  const yaml = parseYamlDocument(text ?? "", sources.file);
+  const value = knownKeysInCamelCase(yaml.value ?? {}, configSchema);
+  const parsed = configSchema.safeParse(value);
+  const fault = parsed.success
+    ? undefined
+    : faultOfIssues("config.invalid", issuesOf(parsed.error.issues, value, configSchema), yaml);
+  if (fault) throw fault;
+  const fileEnv = parseEnvFile(sources.envFile);
+  const variable = (name: string) => sources.env[name] ?? fileEnv.values[name];
+  return {
+    config: configOf(parsed.data ?? {}),
+    warnings: fileEnv.warnings,
+    resolve: (reference) => resolveReferences(reference, variable, sources.file),
+    variable,
+    secrets: () => secretValues(text ?? "", { ...fileEnv.values, ...sources.env }),
+  };
+}
+
+const REFERENCE = /\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}/g;
+
+function resolveReferences(
+  text: string,
+  variable: (name: string) => string | undefined,
+  file: string,
+): string {
+  return text.replace(REFERENCE, (_, name: string) => {
+    const value = variable(name);
+    if (value !== undefined) return value;
+    throw new Fault("config.invalid", `${file} refers to the variable ${name}, which is not set`, {
+      hint: `Put ${name}=… into the home's .env file.`,
+      details: { variable: name },
+    });
+  });
+}
+
+function secretValues(text: string, values: Readonly<Record<string, string | undefined>>): string[] {
+  const referenced = new Set([...text.matchAll(REFERENCE)].map((match) => match[1] ?? ""));
+  const secret = Object.entries(values).flatMap(([name, value]) =>
+    value && (isSecretName(name) || referenced.has(name)) ? [value] : [],
+  );
+  return [...new Set(secret)];
+}
+
+function configOf(input: ConfigInput): Config {
+  const { http, limits, retention } = input;
+  return {
+    timezone: input.timezone,
+    defaults: defaultsOf(input.defaults),
+    deliver: deliverOf(input.deliver),
+    http: {
+      port: http?.port ?? 4747,
+      bind: http?.bind ?? "127.0.0.1",
+      allowRunsToSchedule: http?.allowRunsToSchedule ?? false,
+    },
+    limits: {
+      maxParallelRuns: limits?.maxParallelRuns,
+      outputBytes: limits?.outputBytes ?? 1_000_000,
+      promptBytes: limits?.promptBytes ?? 200_000,
+    },
+    retention: {
+      runsPerJob: retention?.runsPerJob ?? 1_000,
+      outputFiles: retention?.outputFiles ?? 50,
+      events: retention?.events ?? 100_000,
+    },
+    redact: { patterns: input.redact?.patterns ?? [] },
+    logs: { level: input.logs?.level ?? "info" },
+    models: input.models ?? {},
+    environments: input.environments ?? {},
+    orchestrator: input.orchestrator ?? {},
+    queues: input.queues ?? {},
+    executors: input.executors ?? {},
+    remoteExecutors: input.remoteExecutors ?? {},
+    fallbackExecutors: input.fallbackExecutors ?? {},
+    mcpServers: input.mcpServers ?? {},
+  };
+}
+
+function defaultsOf(input: ConfigInput["defaults"]): JobDefaults {
+  const { deliver, onFailure, retry, ...plain } = input ?? {};
+  return {
+    ...plain,
+    ...(deliver === undefined ? {} : { deliver: targetsOf(deliver) }),
+    ...(onFailure === undefined ? {} : { onFailure: targetsOf(onFailure) }),
+    ...(retry === undefined ? {} : { retry: retryOf(retry) }),
+  };
+}
+
+function deliverOf(input: ConfigInput["deliver"]): Config["deliver"] {
+  const webhooks = Object.entries(input?.webhooks ?? {}).map(([name, webhook]) => [
+    name,
+    { url: webhook.url, secret: webhook.secret },
+  ]);
+  return {
+    webhooks: Object.fromEntries(webhooks),
+    allowPrivate: input?.allowPrivate ?? [],
+    homes: input?.homes ?? {},
+  };
+}

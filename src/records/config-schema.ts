@@ -1,0 +1,120 @@
+// The one truth about config.yaml: one documented key per concern. Concerns whose rooms are still to come are free maps.
+//
+// I1. Secrets and machine-dependent values are written as `${env:NAME}` and stay so until they are used.
+
+import * as z from "zod/mini";
+import { catchUpSchema, overlapSchema, retrySchema, targetsSchema, timeoutSchema } from "./job-schema.ts";
+
+const concern = (description: string) => {
+  const schema = z.record(z.string(), z.unknown());
+  z.globalRegistry.add(schema, { description });
+  return z.optional(schema);
+};
+
+function described<Schema extends z.ZodMiniType>(text: string, schema: Schema): Schema {
+  z.globalRegistry.add(schema, { description: text });
+  return schema;
+}
+
+const text = () => z.string().check(z.minLength(1, "is empty; write something or remove the key"));
+const count = () => z.int().check(z.gte(1));
+
+const pattern = z.string().check(
+  z.refine((source) => {
+    try {
+      return new RegExp(source, "g") instanceof RegExp;
+    } catch {
+      return false;
+    }
+  }, "is no regular expression; correct it or remove it"),
+);
+
+const webhookSchema = z.strictObject({
+  url: text(),
+  secret: z.optional(
+    z
+      .string()
+      .check(
+        z.regex(
+          /^\$\{env:[A-Za-z_][A-Za-z0-9_]*\}$/,
+          "is no reference; write ${env:NAME} and put the value into .env",
+        ),
+      ),
+  ),
+});
+
+export const configSchema = z.strictObject({
+  timezone: described("IANA zone of jobs that name none. Left out: the system's.", z.optional(text())),
+  defaults: described(
+    "What jobs take that say nothing themselves.",
+    z.optional(
+      z.strictObject({
+        timeout: z.optional(timeoutSchema),
+        catchUp: z.optional(catchUpSchema),
+        catchUpLimit: z.optional(count()),
+        overlap: z.optional(overlapSchema),
+        retry: z.optional(retrySchema),
+        deliver: z.optional(targetsSchema),
+        onFailure: z.optional(targetsSchema),
+      }),
+    ),
+  ),
+  models: concern("Model providers and prices."),
+  environments: concern("Named environments where commands run."),
+  deliver: described(
+    "Named webhooks, home channels, hosts that may be private.",
+    z.optional(
+      z.strictObject({
+        webhooks: z.optional(z.record(z.string(), webhookSchema)),
+        allowPrivate: z.optional(z.array(text())),
+        homes: z.optional(z.record(z.string(), text())),
+      }),
+    ),
+  ),
+  orchestrator: concern("Limits of the task orchestrator."),
+  queues: concern("Task queues: priority and width."),
+  executors: concern("Named executors."),
+  remoteExecutors: concern("Executors on other machines."),
+  fallbackExecutors: concern("What takes over when an executor is down."),
+  mcpServers: concern("MCP servers whose tools agents may use."),
+  http: described(
+    "The HTTP surface.",
+    z.optional(
+      z.strictObject({
+        port: z.optional(z.int().check(z.gte(0), z.lte(65_535))),
+        bind: z.optional(text()),
+        allowRunsToSchedule: z.optional(z.boolean()),
+      }),
+    ),
+  ),
+  limits: described(
+    "Bounds of one node.",
+    z.optional(
+      z.strictObject({
+        maxParallelRuns: z.optional(count()),
+        outputBytes: z.optional(count()),
+        promptBytes: z.optional(count()),
+      }),
+    ),
+  ),
+  retention: described(
+    "How much history is kept in full; the rest is folded into sums.",
+    z.optional(
+      z.strictObject({
+        runsPerJob: z.optional(count()),
+        outputFiles: z.optional(count()),
+        events: z.optional(count()),
+      }),
+    ),
+  ),
+  redact: described(
+    "Further regular expressions whose matches never leave.",
+    z.optional(z.strictObject({ patterns: z.optional(z.array(pattern)) })),
+  ),
+  logs: described(
+    "The node's own log.",
+    z.optional(z.strictObject({ level: z.optional(z.enum(["debug", "info", "warn", "error"])) })),
+  ),
+});
+
+export type ConfigInput = z.infer<typeof configSchema>;
