@@ -15,8 +15,9 @@ export interface RunContext {
   /**
    * Commits `running` before the first side effect (L3), with the process that waits to be released.
    * Resolves true when committed; false when the claim was lost or a cancel came first: then nothing may begin.
+   * `scriptSha256` is the script that is about to run (D5).
    */
-  begin(process?: ProcessRecord): Promise<boolean>;
+  begin(process?: ProcessRecord, scriptSha256?: string): Promise<boolean>;
   /** Resets the idle watch (L14). Cheap; call it for every token, line or tool event. */
   touch(activity: string): void;
   /** A line of the run's bounded live log. */

@@ -1,0 +1,71 @@
+// Everything about a script job that can be known before it runs (law 8): used when a job is created, and again
+// right before each run.
+
+import { stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+import { Fault } from "../kernel/errors.ts";
+import { DEFAULT_PATH } from "./command-env.ts";
+import { interpreterFor, type NodeProgram, resolveScript, scriptDigest } from "./script-path.ts";
+
+export interface ScriptWork {
+  /** Relative to the scripts folder. */
+  script: string;
+  args: readonly string[];
+  /** Absolute, or starting with `~/`; undefined = a fresh workspace for the run. */
+  workdir: string | undefined;
+  /** The job's own variables (S2). */
+  env: Readonly<Record<string, string>>;
+  timezone: string;
+}
+
+export interface ScriptPlace {
+  scriptsFolder: string;
+  /** The node's environment: PATH and what the allow-list takes from it. */
+  nodeEnv: Readonly<Record<string, string | undefined>>;
+  node: NodeProgram;
+}
+
+export interface PreparedScript {
+  /** The script's real path. */
+  path: string;
+  sha256: string;
+  command: string;
+  args: string[];
+  /** The workdir, checked; undefined = a workspace is wanted. */
+  workdir: string | undefined;
+}
+
+/** Resolves path, interpreter and workdir. Throws `Fault` `script.path`, `script.missing` or `job.invalid`; spawns nothing. */
+export async function prepareScript(place: ScriptPlace, work: ScriptWork): Promise<PreparedScript> {
+  const path = await resolveScript(place.scriptsFolder, work.script);
+  const searchPath = work.env.PATH ?? (place.nodeEnv.PATH || DEFAULT_PATH);
+  const interpreter = await interpreterFor(path, { searchPath, node: place.node });
+  const sha256 = await scriptDigest(path);
+  const workdir = await checkWorkdir(work.workdir, place.nodeEnv.HOME ?? homedir());
+  return {
+    path,
+    sha256,
+    command: interpreter.command,
+    args: [...interpreter.args, path, ...work.args],
+    workdir,
+  };
+}
+
+async function checkWorkdir(workdir: string | undefined, home: string): Promise<string | undefined> {
+  if (workdir === undefined) return undefined;
+  const path = workdir === "~" || workdir.startsWith("~/") ? join(home, workdir.slice(1)) : workdir;
+  if (!isAbsolute(path) || path.includes("\0"))
+    throw new Fault("job.invalid", `workdir ${JSON.stringify(workdir)} is not an absolute path`, {
+      hint: "Write the whole path, or start it with ~/.",
+    });
+  const isFolder = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (!isFolder)
+    throw new Fault("job.invalid", `workdir ${path} is not a folder on this node`, {
+      hint: "Create it, or correct `workdir`.",
+    });
+  return path;
+}

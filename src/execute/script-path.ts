@@ -1,0 +1,137 @@
+// Which file a script's path means, and what runs it (DESIGN §6).
+//
+// I1. A script resolves inside the scripts folder or not at all; links are followed before that is judged.
+// I2. The interpreter is the shebang's, else the ending's; both are looked up before anything is spawned.
+
+import { createHash } from "node:crypto";
+import { readFile, realpath, stat } from "node:fs/promises";
+import { extname, isAbsolute, join, sep } from "node:path";
+import { Fault } from "../kernel/errors.ts";
+import { findCommand } from "./find-command.ts";
+import { parseShebang } from "./shebang.ts";
+
+/** The Node that runs JavaScript and TypeScript scripts. */
+export interface NodeProgram {
+  path: string;
+  /** e.g. `22.11.0`. */
+  version: string;
+}
+
+export interface Interpreter {
+  /** Absolute path of the program. */
+  command: string;
+  /** What stands between the program and the script's path. */
+  args: string[];
+}
+
+/** Endings that name an interpreter where there is no shebang. */
+export const SCRIPT_ENDINGS = [".sh", ".bash", ".py", ".js", ".mjs", ".cjs", ".ts"] as const;
+
+/**
+ * The absolute path of `path` inside `scriptsFolder`. Throws `script.path` (absolute, `~`, `..`, NUL, outside through
+ * a link, a folder) or `script.missing`.
+ */
+export async function resolveScript(scriptsFolder: string, path: string): Promise<string> {
+  const why = refusal(path);
+  if (why) throw pathFault(path, why, scriptsFolder);
+  let folder: string;
+  let resolved: string;
+  try {
+    folder = await realpath(scriptsFolder);
+    resolved = await realpath(join(folder, path));
+  } catch (cause) {
+    throw new Fault("script.missing", `script ${JSON.stringify(path)} does not exist`, {
+      hint: `Put it at ${join(scriptsFolder, path)}.`,
+      cause,
+    });
+  }
+  if (!resolved.startsWith(folder + sep))
+    throw pathFault(path, "leads out of the scripts folder", scriptsFolder);
+  if (!(await stat(resolved)).isFile()) throw pathFault(path, "is not a file", scriptsFolder);
+  return resolved;
+}
+
+/** sha256 of the script's bytes, hex (D5). Throws `script.missing` when it cannot be read. */
+export async function scriptDigest(resolved: string): Promise<string> {
+  return createHash("sha256")
+    .update(await readScript(resolved))
+    .digest("hex");
+}
+
+/** What runs a script. Throws `script.path` (nothing names an interpreter) or `script.missing` (it is not installed here). */
+export async function interpreterFor(
+  resolved: string,
+  machine: { searchPath: string; node: NodeProgram },
+): Promise<Interpreter> {
+  const shebang = parseShebang((await readScript(resolved)).subarray(0, 1_024).toString("latin1"));
+  if (shebang) return installed([shebang], machine.searchPath, resolved);
+  const ending = extname(resolved).toLowerCase();
+  if (ending === ".sh" || ending === ".bash")
+    return installed([program("bash"), program("sh")], machine.searchPath, resolved);
+  if (ending === ".py") return installed([program("python3")], machine.searchPath, resolved);
+  if (ending === ".js" || ending === ".mjs" || ending === ".cjs")
+    return { command: machine.node.path, args: [] };
+  if (ending === ".ts") return { command: machine.node.path, args: typeStripping(machine.node) };
+  throw new Fault("script.path", `nothing says what runs ${resolved}`, {
+    hint: `Give it a first line such as #!/usr/bin/env bash, or one of the endings ${SCRIPT_ENDINGS.join(" ")}.`,
+  });
+}
+
+/** Node's options for a TypeScript file. @source Node: the option came with 22.6 and is the default from 22.18 and 23.6. */
+export function typeStripping(node: NodeProgram): string[] {
+  const [major = 0, minor = 0] = node.version.split(".").map(Number);
+  if (major < 22 || (major === 22 && minor < 6))
+    throw new Fault("script.missing", `Node ${node.version} cannot run TypeScript by itself`, {
+      hint: "Run Nightshift with Node 22.6 or newer, or turn the script into .js.",
+    });
+  if (major > 23 || (major === 22 && minor >= 18) || (major === 23 && minor >= 6)) return [];
+  // The warning would be the first line of every alert.
+  return ["--experimental-strip-types", "--disable-warning=ExperimentalWarning"];
+}
+
+function refusal(path: string): string | undefined {
+  if (path.trim() === "") return "is empty";
+  if (path.includes("\0")) return "holds a NUL byte";
+  if (isAbsolute(path)) return "is absolute";
+  if (path.startsWith("~")) return "starts with ~";
+  if (path.split(/[/\\]/).includes("..")) return "holds ..";
+  return undefined;
+}
+
+function pathFault(path: string, why: string, scriptsFolder: string): Fault {
+  return new Fault("script.path", `script path ${JSON.stringify(path)} ${why}`, {
+    hint: `Name a file inside ${scriptsFolder}, relative to it.`,
+  });
+}
+
+async function readScript(resolved: string): Promise<Buffer> {
+  try {
+    return await readFile(resolved);
+  } catch (cause) {
+    throw new Fault("script.missing", `script ${resolved} cannot be read`, {
+      hint: "Check that the file is there and readable by the user Nightshift runs as.",
+      cause,
+    });
+  }
+}
+
+function program(command: string): Interpreter {
+  return { command, args: [] };
+}
+
+/** The first candidate that is installed. */
+async function installed(
+  candidates: readonly Interpreter[],
+  searchPath: string,
+  script: string,
+): Promise<Interpreter> {
+  let why = "";
+  for (const candidate of candidates) {
+    const found = await findCommand(candidate.command, searchPath);
+    if (found.kind === "found") return { command: found.path, args: candidate.args };
+    why = found.message;
+  }
+  throw new Fault("script.missing", `the interpreter of ${script} cannot be used: ${why}`, {
+    hint: "Install it on this node, or name another one in the script's first line.",
+  });
+}

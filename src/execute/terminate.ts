@@ -1,0 +1,143 @@
+// Ending what a run left or is (law 7, L10): TERM, grace, KILL, then a count of who is still there.
+//
+// I1. A pid is signalled only while its start time is the one we know: a recycled pid is never killed (hermes#89614).
+// I2. A group counts as the run's only while a known member of it lives: the kernel reuses a group's number only
+//     after its last member is gone. Otherwise each process must carry the run's mark.
+// I3. This process itself is never signalled.
+
+import type { Clock } from "../kernel/time.ts";
+import type { ProcessIdentity, ProcessRecord } from "../records/process.ts";
+import { hasMark, isSameProcess, listProcesses, type ProcessEntry } from "./process-table.ts";
+
+/** Time between TERM and KILL. */
+export const DEFAULT_GRACE_MS = 10_000;
+/** How long a killed process may take to vanish (it may sit in the kernel, on a dead disk) before it is a survivor. */
+const KILL_WAIT_MS = 2_000;
+
+export interface EndRequest {
+  runId: string;
+  /** Who is known to be the run's: its leader, and members seen while the leader lived. */
+  known: readonly ProcessIdentity[];
+  /** Default 10 s; 0 = KILL at once. */
+  graceMs?: number;
+}
+
+/** Proof of cleanup: pids that were there and are gone, and those that would not go. */
+export interface Ended {
+  ended: number[];
+  survivors: number[];
+}
+
+/**
+ * Ends a run's processes: the known ones, their group, and whoever carries the run's mark elsewhere (setsid).
+ * Resolves within grace + 2 s. Never throws. Idempotent: nothing there = `{ended: [], survivors: []}`.
+ */
+export async function endRun(deps: { clock: Clock }, request: EndRequest): Promise<Ended> {
+  const seen = new Map<string, ProcessIdentity>();
+  const hunt = { ...request, known: [...request.known], seen };
+  let left = findLeft(hunt);
+  if (left.length > 0 && (request.graceMs ?? DEFAULT_GRACE_MS) > 0)
+    left = await signalUntilGone(deps.clock, hunt, {
+      signal: "SIGTERM",
+      waitMs: request.graceMs ?? DEFAULT_GRACE_MS,
+    });
+  if (left.length > 0)
+    left = await signalUntilGone(deps.clock, hunt, { signal: "SIGKILL", waitMs: KILL_WAIT_MS });
+  const survivors = left.map((entry) => entry.pid);
+  const ended = [...seen.values()].map((entry) => entry.pid).filter((pid) => !survivors.includes(pid));
+  return { ended, survivors };
+}
+
+/** After a kill -9: ends what is left of a run on this host. `processes` of other hosts must not be passed. */
+export async function endLeftovers(
+  deps: { clock: Clock },
+  processes: readonly ProcessRecord[],
+  run: { runId: string; graceMs?: number },
+): Promise<Ended> {
+  return endRun(deps, { ...run, known: processes });
+}
+
+/** What of a run is there now, without touching it. */
+export function findLeftovers(runId: string, known: readonly ProcessIdentity[]): ProcessEntry[] {
+  return findLeft({ runId, known: [...known], seen: new Map() });
+}
+
+/** Sends a signal to exactly this process; false when it is gone, recycled or not ours to signal. */
+export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): boolean {
+  if (identity.pid === process.pid || identity.pid <= 1 || !isSameProcess(identity)) return false;
+  try {
+    return process.kill(identity.pid, signal);
+  } catch {
+    return false;
+  }
+}
+
+interface Hunt {
+  runId: string;
+  known: ProcessIdentity[];
+  seen: Map<string, ProcessIdentity>;
+}
+
+const keyOf = (entry: ProcessIdentity) => `${entry.pid}/${entry.startTime}`;
+
+/** One look at the process table. Members found in a group that is provably ours become known (I2). */
+function findLeft(hunt: Hunt): ProcessEntry[] {
+  const table = listProcesses();
+  const known = new Set(hunt.known.map(keyOf));
+  const ownGroups = new Set(hunt.known.map((entry) => entry.processGroup));
+  const provedGroups = new Set(
+    table
+      .filter((entry) => known.has(keyOf(entry)) && ownGroups.has(entry.processGroup))
+      .map((entry) => entry.processGroup),
+  );
+  const oldest = oldestStart(hunt.known);
+  const left = table.filter((entry) => {
+    if (entry.isZombie || entry.pid === process.pid) return false;
+    if (known.has(keyOf(entry)) || provedGroups.has(entry.processGroup)) return true;
+    return !isOlder(entry.startTime, oldest) && hasMark(entry.pid, hunt.runId);
+  });
+  for (const entry of left) {
+    hunt.seen.set(keyOf(entry), entry);
+    if (provedGroups.has(entry.processGroup) && !known.has(keyOf(entry))) hunt.known.push(entry);
+  }
+  return left;
+}
+
+async function signalUntilGone(
+  clock: Clock,
+  hunt: Hunt,
+  step: { signal: "SIGTERM" | "SIGKILL"; waitMs: number },
+): Promise<ProcessEntry[]> {
+  const signalled = new Set<string>();
+  const until = clock.monotonicMs() + step.waitMs;
+  const never = new AbortController().signal;
+  let pauseMs = 5;
+  let left = findLeft(hunt);
+  while (left.length > 0) {
+    for (const entry of left) {
+      // A process forked after the first round has had no signal yet.
+      if (signalled.has(keyOf(entry))) continue;
+      signalled.add(keyOf(entry));
+      signalProcess(entry, step.signal);
+      // A stopped process does not see TERM until it goes on.
+      if (step.signal === "SIGTERM") signalProcess(entry, "SIGCONT");
+    }
+    const restMs = until - clock.monotonicMs();
+    if (restMs <= 0) break;
+    await clock.sleep(Math.min(pauseMs, restMs), never);
+    pauseMs = Math.min(pauseMs * 2, 100);
+    left = findLeft(hunt);
+  }
+  return left;
+}
+
+/** Start times on Linux are ticks since boot; elsewhere they cannot be ordered and nobody is older. */
+function isOlder(startTime: string, oldest: number | undefined): boolean {
+  return oldest !== undefined && Number(startTime) < oldest;
+}
+
+function oldestStart(known: readonly ProcessIdentity[]): number | undefined {
+  if (process.platform !== "linux" || known.length === 0) return undefined;
+  const times = known.map((entry) => Number(entry.startTime)).filter((time) => time > 0);
+  return times.length === 0 ? undefined : Math.min(...times);
+}
