@@ -32,7 +32,8 @@ export type TargetSelector =
 export type Repeatability = "idempotent" | "probe" | "blind";
 
 export type DeliveryKind = "result" | "alert" | "missed" | "recovery" | "mirror";
-export type DeliveryState = "queued" | "sending" | "delivered" | "unknown" | "dead" | "suppressed";
+export const DELIVERY_STATES = ["queued", "sending", "delivered", "unknown", "dead", "suppressed"] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** A message to be put into the outbox in the transaction that closes its run. */
 export interface NewDelivery {

@@ -5,21 +5,24 @@ import type { Effects } from "./job.ts";
 import type { Outcome, Usage } from "./outcome.ts";
 
 /** L1. `skipped`, `missed` and `blocked` are slots that did not run. */
-export type RunState =
-  | "queued"
-  | "claimed"
-  | "running"
-  | "waiting"
-  | "cancelling"
-  | "succeeded"
-  | "partiallySucceeded"
-  | "failed"
-  | "cancelled"
-  | "timedOut"
-  | "unknown"
-  | "skipped"
-  | "missed"
-  | "blocked";
+export const RUN_STATES = [
+  "queued",
+  "claimed",
+  "running",
+  "waiting",
+  "cancelling",
+  "succeeded",
+  "partiallySucceeded",
+  "failed",
+  "cancelled",
+  "timedOut",
+  "unknown",
+  "skipped",
+  "missed",
+  "blocked",
+] as const;
+
+export type RunState = (typeof RUN_STATES)[number];
 
 export const LIVE_STATES = ["claimed", "running", "cancelling"] as const satisfies readonly RunState[];
 export const OPEN_STATES = [

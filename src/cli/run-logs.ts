@@ -1,0 +1,63 @@
+// `run logs [-f]`: the live log, line by line; with `-f` until the run has ended.
+
+import type { Context } from "../app/context.ts";
+import { eventDocument, isOpen } from "../app/documents.ts";
+import { findRun, runEvents } from "../app/runs.ts";
+import { linkAbort } from "../kernel/abort.ts";
+import { SECOND } from "../kernel/time.ts";
+import type { RunEvent } from "../records/run.ts";
+import type { RunCommand } from "./command.ts";
+import { EXIT } from "./errors.ts";
+import type { Io } from "./io.ts";
+import { isSet } from "./options.ts";
+
+/** Also looked at without a wake-up, in case one was lost. */
+const LOOK_MS = SECOND;
+
+export const logs: RunCommand = async ({ args: [id = ""], options, io, open }) => {
+  const context = await open();
+  const { id: runId } = await findRun(context, id);
+  let after = await printNew(context, io, { runId, after: 0 });
+  if (!isSet(options, "follow")) return EXIT.ok;
+  while (isOpen(await findRun(context, runId))) {
+    await changed(context, io.signal);
+    if (io.signal.aborted) return EXIT.interrupted;
+    after = await printNew(context, io, { runId, after });
+  }
+  await printNew(context, io, { runId, after });
+  return EXIT.ok;
+};
+
+async function printNew(context: Context, io: Io, cursor: { runId: string; after: number }): Promise<number> {
+  let { after } = cursor;
+  for (;;) {
+    const events = await runEvents(context, cursor.runId, after);
+    for (const event of events) io.out(io.isJson ? JSON.stringify(eventDocument(event)) : eventText(event));
+    after = events.at(-1)?.sequence ?? after;
+    if (events.length === 0) return after;
+  }
+}
+
+function eventText(event: RunEvent): string {
+  const time = eventDocument(event).at.slice(11, 23).replace("Z", "");
+  if (typeof event.data.text === "string")
+    return `${time} ${event.kind === "stderr" ? "! " : "  "}${event.data.text.trimEnd()}`;
+  const facts = Object.entries(event.data)
+    .filter(([, value]) => value !== null && value !== undefined)
+    .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+  return `${time} · ${event.kind}${facts.length > 0 ? ` ${facts.join(" ")}` : ""}`;
+}
+
+/** Resolves at the ledger's next change, or after a second. */
+async function changed(context: Context, signal: AbortSignal): Promise<void> {
+  const nap = linkAbort(signal);
+  const unsubscribe = context.ledger.onChange(() => nap.abort("changed"));
+  try {
+    await context.clock.sleep(LOOK_MS, nap.signal);
+  } catch {
+    // Woken by a change, or interrupted: the caller looks which.
+  } finally {
+    unsubscribe();
+    nap.release();
+  }
+}

@@ -1,0 +1,104 @@
+// `run list | show | tree | explain`.
+
+import type { RunDocument } from "../app/documents.ts";
+import { explain as explainUseCase, listRuns, type RunTreeDocument, runTree, showRun } from "../app/runs.ts";
+import { RUN_STATES } from "../records/run.ts";
+import type { RunCommand } from "./command.ts";
+import { EXIT } from "./errors.ts";
+import { describeOutcome, duration, instant, latenessOf } from "./format.ts";
+import { print, table } from "./io.ts";
+import { instantOption, numberOption, textOption, wordsOption } from "./options.ts";
+
+export const list: RunCommand = async ({ options, io, open }) => {
+  const limit = numberOption(options, "limit", { min: 1, max: 1_000 });
+  const state = wordsOption(options, "state", RUN_STATES);
+  const context = await open();
+  const since = instantOption(options, "since", context.clock.now());
+  const job = textOption(options, "job");
+  const before = textOption(options, "before");
+  const runs = await listRuns(context, {
+    ...(job !== undefined && { job: (await context.findJob(job)).definition.jobId }),
+    ...(state && { state }),
+    ...(since !== undefined && { since }),
+    ...(before !== undefined && { before }),
+    ...(limit !== undefined && { limit }),
+  });
+  print(io, runs, () => (runs.length === 0 ? "No runs." : table(HEADER, runs.map(row))));
+  return EXIT.ok;
+};
+
+const HEADER = ["RUN", "JOB", "SLOT", "STATE", "STARTED", "LATE", "TOOK"];
+
+function row(run: RunDocument): string[] {
+  const slot = run.slot ?? run.trigger;
+  const range = run.slotCount > 1 ? ` … ${run.slotTo} (${run.slotCount} slots)` : "";
+  const state = run.reason ? `${run.state} (${run.reason})` : run.state;
+  return [
+    run.id,
+    run.jobId ?? "–",
+    slot + range,
+    state,
+    instant(run.startedAt),
+    latenessOf(run),
+    duration(run.durationMs),
+  ];
+}
+
+export const show: RunCommand = async ({ args: [id = ""], io, open }) => {
+  const run = await showRun(await open(), id);
+  print(io, run, () => runText(run));
+  return run.state === "unknown" && run.resolutions.length === 0 ? EXIT.unknown : EXIT.ok;
+};
+
+function runText(run: RunDocument): string {
+  const lines: [string, string | null][] = [
+    ["run", run.id],
+    ["job", run.jobId],
+    [
+      "slot",
+      run.slot && run.slotCount > 1 ? `${run.slot} … ${run.slotTo}, ${run.slotCount} slots` : run.slot,
+    ],
+    ["trigger", run.attempt > 1 ? `${run.trigger}, attempt ${run.attempt}` : run.trigger],
+    ["state", run.reason ? `${run.state} (${run.reason})` : run.state],
+    ["created", run.createdAt],
+    ["started", run.startedAt && `${run.startedAt}, ${latenessOf(run)}`],
+    ["finished", run.finishedAt && `${run.finishedAt}, after ${duration(run.durationMs)}`],
+    ["node", run.owner],
+    ["outcome", run.outcome && describeOutcome(run.outcome)],
+    ["output", run.outputFile],
+    ...run.resolutions.map((one): [string, string] => [
+      "resolved",
+      `as ${one.as} by ${one.by} at ${one.at}${one.note ? `: ${one.note}` : ""}`,
+    ]),
+    ...run.deliveries.map((one): [string, string] => [
+      "delivery",
+      `${one.kind} → ${one.target}: ${one.state}${one.error ? ` (${one.error})` : ""}`,
+    ]),
+  ];
+  const known = lines.filter((line): line is [string, string] => line[1] !== null && line[1] !== "");
+  return known.map(([name, value]) => `${name.padEnd(9)} ${value}`).join("\n");
+}
+
+export const tree: RunCommand = async ({ args: [id = ""], io, open }) => {
+  const root = await runTree(await open(), id);
+  print(io, root, () => treeLines(root, "", "").join("\n"));
+  return EXIT.ok;
+};
+
+function treeLines(node: RunTreeDocument, own: string, below: string): string[] {
+  const name = [node.jobId, node.slot ?? node.trigger].filter(Boolean).join(" ");
+  const line = `${own}${node.id}  ${name}  ${node.state}${node.reason ? ` (${node.reason})` : ""}  ${duration(node.durationMs)}`;
+  return [
+    line.trimEnd(),
+    ...node.children.flatMap((child, index) => {
+      const isLast = index === node.children.length - 1;
+      return treeLines(child, `${below}${isLast ? "└─ " : "├─ "}`, `${below}${isLast ? "   " : "│  "}`);
+    }),
+  ];
+}
+
+export const explain: RunCommand = async ({ args: [id = ""], io, open }) => {
+  const explanation = await explainUseCase(await open(), id);
+  print(io, explanation, () => explanation.sentence);
+  return EXIT.ok;
+};
