@@ -52,7 +52,7 @@ function readValue(
   for (let at = index; at < lines.length; at++) {
     if (at > index) body += `\n${lines[at] ?? ""}`;
     const close = closingQuote(body, quote);
-    if (close >= 0) return { value: unescape(body.slice(0, close), quote), nextIndex: at };
+    if (close >= 0) return { value: unescaped(body.slice(0, close), quote), nextIndex: at };
   }
   return { value: start.trim(), nextIndex: index };
 }
@@ -65,7 +65,7 @@ function closingQuote(body: string, quote: string): number {
   return -1;
 }
 
-function unescape(body: string, quote: string): string {
+function unescaped(body: string, quote: string): string {
   if (quote === "'") return body;
   return body.replace(
     /\\([nrt"\\])/g,

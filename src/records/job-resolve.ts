@@ -32,8 +32,8 @@ export type ParseSchedule = (
 /** Reads targets, duplicates removed. Throws `target.*` faults. */
 export type ParseTargets = (targets: readonly TargetDocument[]) => TargetSelector[];
 
-/** T5: why this jitter is too large for this schedule, or undefined when it is not. */
-export type CheckJitter = (schedule: Schedule, jitterMs: number, now: Instant) => string | undefined;
+/** T5: throws a fault when this jitter is too large for this schedule. */
+export type CheckJitter = (schedule: Schedule, jitterMs: number) => void;
 
 /** The config's `defaults`: the parts of a job document that a home may preset. */
 export type JobDefaults = Pick<
@@ -67,7 +67,7 @@ const RETRY_DEFAULT = { delayMs: 30 * SECOND, backoff: 2, maxDelayMs: 60 * MINUT
 
 /**
  * The job a document means.
- * @throws Fault of the passed functions; `job.invalid` for a jitter that is too large (T5).
+ * @throws Fault of the passed functions (T2, T5, O4).
  */
 export function resolveJob(document: JobDocument, context: ResolveContext): Job {
   const defaults = context.defaults ?? {};
@@ -177,9 +177,6 @@ function resolveJitter(
 ): number {
   const jitterMs = durationMs(document.jitter) ?? 0;
   if (jitterMs === 0 || !schedule) return jitterMs;
-  const refusal = context.checkJitter(schedule, jitterMs, context.now);
-  if (refusal === undefined) return jitterMs;
-  throw new Fault("job.invalid", `jitter ${document.jitter}: ${refusal}`, {
-    hint: "Make the jitter at most half the smallest gap of the schedule.",
-  });
+  context.checkJitter(schedule, jitterMs);
+  return jitterMs;
 }

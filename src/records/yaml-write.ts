@@ -44,7 +44,7 @@ export function inlineText(value: unknown, replaced: unknown): string {
 
 /** A block scalar is right for lines of text; one that ends in blank lines would swallow those that follow it. */
 function isBlockText(value: unknown): value is string {
-  return typeof value === "string" && /^\S.*\n[^]*\S\n?$/.test(value) && !/\r/.test(value);
+  return typeof value === "string" && /^\S.*\n[\s\S]*\S\n?$/.test(value) && !/\r/.test(value);
 }
 
 function documentText(value: unknown, flow: boolean): string {
