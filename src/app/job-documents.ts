@@ -1,0 +1,135 @@
+// A job document before it counts: read, fixed in time, and checked against everything that can be known now (law 8).
+
+import { jobTargets, requireRoute } from "../deliver/route.ts";
+import { selectorText } from "../deliver/targets.ts";
+import { prepareScript } from "../execute/prepare-script.ts";
+import { Fault } from "../kernel/errors.ts";
+import { formatInstant, type Instant } from "../kernel/time.ts";
+import type { Job, JobDocument } from "../records/job.ts";
+import { resolveJob } from "../records/job-resolve.ts";
+import type { Schedule } from "../records/schedule.ts";
+import { isPast, parseSchedule } from "../schedule/grammar.ts";
+import { checkJitter } from "../schedule/jitter.ts";
+import { nextSlot } from "../schedule/next-slot.ts";
+import type { Context } from "./context.ts";
+import { unsupportedWork } from "./work.ts";
+
+export interface CheckedDocument {
+  /** With zone, anchor and instants written out: what goes into the file (T1, T2). */
+  document: JobDocument;
+  job: Job;
+  /** The meaning of its schedule in words; undefined = by hand. */
+  display: string | undefined;
+  warnings: string[];
+}
+
+export interface CheckOptions {
+  now: Instant;
+  zone: string;
+  anchor: Instant;
+  /** A surface refuses a past instant (T3); a change that leaves the schedule alone does not look at it. */
+  refusePast: boolean;
+}
+
+/**
+ * Everything a surface checks at creation and change. Throws `schedule.*`, `target.*`, `script.*`, `job.invalid`,
+ * `input.refused` (work this version cannot do).
+ */
+export async function checkDocument(
+  context: Context,
+  document: JobDocument,
+  options: CheckOptions,
+): Promise<CheckedDocument> {
+  const zone = document.timezone ?? options.zone;
+  const parsed =
+    document.schedule === undefined
+      ? undefined
+      : parseSchedule(document.schedule, { zone, now: options.now, anchor: options.anchor });
+  const fixed: JobDocument = parsed ? { ...document, schedule: parsed.document, timezone: zone } : document;
+  if (parsed && options.refusePast) refusePast(parsed.schedule, options.now);
+  const job = context.resolveDocument(fixed, { ...options, zone });
+  const { deliver, onFailure } = jobTargets(fixed, context.platforms);
+  requireRoute([...deliver, ...onFailure], context.routeFor(fixed.origin));
+  await checkWork(context, job);
+  return {
+    document: fixed,
+    job,
+    display: parsed?.display,
+    warnings: warningsOf(job, parsed?.schedule, options.now),
+  };
+}
+
+/** What a dropped file is parsed with; nothing is checked that could change by itself (script, targets). Throws as `resolveJob`. */
+export function resolveDocument(
+  context: Pick<Context, "platforms" | "config" | "idleOverrideMs">,
+  document: JobDocument,
+  fixed: { zone: string; anchor: Instant; now: Instant },
+): Job {
+  return resolveJob(document, {
+    ...fixed,
+    defaults: context.config.defaults,
+    ...(context.idleOverrideMs !== undefined && { idleOverrideMs: context.idleOverrideMs }),
+    parseSchedule,
+    parseTargets: (targets) => context.parseTargets(targets),
+    checkJitter,
+  });
+}
+
+async function checkWork(context: Context, job: Job): Promise<void> {
+  const unsupported = unsupportedWork(context.workKinds, job.work);
+  if (unsupported) {
+    throw new Fault("input.refused", `${unsupported}.`, {
+      hint: "Use a script job: --script FILE in the home's scripts/.",
+    });
+  }
+  if (job.work.kind !== "script") return;
+  const { script, args } = job.work;
+  await prepareScript(context.scriptPlace, {
+    script,
+    args,
+    workdir: job.workdir,
+    env: job.env,
+    timezone: job.timezone,
+  });
+}
+
+function refusePast(schedule: Schedule, now: Instant): void {
+  if (!isPast(schedule, now)) return;
+  const what =
+    schedule.kind === "at"
+      ? `the instant ${formatInstant(schedule.at)} has passed`
+      : "the schedule has no slot left";
+  throw new Fault("schedule.past", `${what}; it is now ${formatInstant(now)}.`, {
+    hint: "Name an instant to come.",
+  });
+}
+
+function warningsOf(job: Job, schedule: Schedule | undefined, now: Instant): string[] {
+  const warnings: string[] = [];
+  if (job.until !== undefined && job.until <= now)
+    warnings.push(`until ${formatInstant(job.until)} has passed: it will never run.`);
+  if (schedule?.kind === "cron" && job.catchUp === "all" && job.overlap === "replace") {
+    warnings.push("catchUp: all with overlap: replace lets each caught-up slot cancel the one before it.");
+  }
+  return warnings;
+}
+
+/** The first `count` slots after `now`, as far as `until` and `repeat` allow. */
+export function nextSlots(job: Job, now: Instant, count: number): Instant[] {
+  const slots: Instant[] = [];
+  if (!job.schedule || !job.enabled) return slots;
+  const limit = Math.min(count, job.repeat ?? count);
+  let after = now;
+  while (slots.length < limit) {
+    const slot = nextSlot(job.schedule, after);
+    if (slot === undefined || (job.until !== undefined && slot > job.until)) break;
+    slots.push(slot);
+    after = slot;
+  }
+  return slots;
+}
+
+/** Where a job's results go, as people write it. */
+export function targetTexts(job: Job): string[] {
+  return job.deliver.map(selectorText);
+}
