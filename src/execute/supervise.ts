@@ -10,7 +10,7 @@ import type { ProcessIdentity } from "../records/process.ts";
 import type { RunContext } from "../records/run-context.ts";
 import { type Capture, captureStream, STDERR_LIMIT, STDOUT_LIMIT } from "./capture.ts";
 import { type LiveLog, makeLiveLog } from "./live-log.ts";
-import { groupMembers } from "./process-table.ts";
+import { groupMembers, readProcess } from "./process-table.ts";
 import type { KeptOutput } from "./script-outcome.ts";
 import type { CommandExit, HeldProcess } from "./spawn-held.ts";
 import { DEFAULT_GRACE_MS, type Ended, endRun, findLeftovers } from "./terminate.ts";
@@ -46,7 +46,9 @@ export async function superviseCommand(
   const { ctx } = watched;
   const output = openOutput(deps, held, ctx);
   held.release();
-  const exit = await Promise.race([held.exited, watched.aborted.then(() => undefined)]);
+  let exit = await Promise.race([held.exited, watched.aborted.then(() => undefined)]);
+  // It may have ended before the abort came, with the news still on its way to us: then its exit stands.
+  if (!exit && (readProcess(held.identity.pid)?.isZombie ?? true)) exit = await held.exited;
   // At this very turn the exit is news, so members seen now are ours beyond doubt (terminate.ts I2).
   const known: ProcessIdentity[] = [held.identity, ...leftInGroup(held, exit !== undefined)];
   if (exit) {
