@@ -147,6 +147,7 @@ function postOnce({ url, headers, body, addresses, ca }: Hop, signal: AbortSigna
   const isSecure = url.protocol === "https:";
   return new Promise((resolve) => {
     let mayHaveArrived = false;
+    let hasAnswer = false;
     const request = (isSecure ? https : http).request(url, {
       method: "POST",
       agent: false,
@@ -161,11 +162,15 @@ function postOnce({ url, headers, body, addresses, ca }: Hop, signal: AbortSigna
         mayHaveArrived = true;
       });
     });
-    request.on("error", (error) => {
-      const cause = signal.aborted ? messageOf(signal.reason) : messageOf(error);
-      resolve({ kind: mayHaveArrived ? "cut" : "unsent", error: `${url.host}: ${cause}` });
-    });
+    const fail = (message: string) => {
+      // Once a status is known, what happens to the connection takes nothing from it.
+      if (!hasAnswer) resolve({ kind: mayHaveArrived ? "cut" : "unsent", error: `${url.host}: ${message}` });
+    };
+    request.on("error", (error) => fail(messageOf(signal.aborted ? signal.reason : error)));
+    request.once("close", () => fail("the connection ended without an answer"));
     request.once("response", (response) => {
+      hasAnswer = true;
+      response.on("error", () => {});
       void readExcerpt(response).then((excerpt) => {
         request.destroy();
         resolve({ kind: "answered", status: response.statusCode ?? 0, headers: response.headers, excerpt });

@@ -47,6 +47,8 @@ export type DrainCounts = Record<DeliveryClosing["kind"], number>;
 export class Outbox {
   readonly #deps: OutboxDeps;
   readonly #sends = new Map<string, Promise<void>>();
+  /** The newest token of each row in `#sends`: a lease that ran out while a closing waited is taken again by us. */
+  readonly #tokens = new Map<string, number>();
   /** Ends the loop; sends go on. */
   #stopping = new AbortController();
   /** Ends sends that outlive the grace. */
@@ -132,7 +134,11 @@ export class Outbox {
     if (heldSinceMs >= this.#recoverAfterMs) {
       const deadNodes = (await this.#deps.deadNodes?.()) ?? [];
       const request = { nodeId, now: clock.now(), leaseMs: LEASE_MS, deadNodes };
-      for (const row of await ledger.takeOverDeliveries(request)) this.#begin(row, heldSinceMs, recoverRow);
+      for (const row of await ledger.takeOverDeliveries(request)) {
+        // Our own answer is still being written: it goes under the new token, nothing is sent again (I2).
+        if (this.#sends.has(row.id)) this.#tokens.set(row.id, row.token);
+        else this.#begin(row, heldSinceMs, recoverRow);
+      }
       this.#recoverAfterMs = heldSinceMs + MAX_REST_MS;
     }
     const limit = MAX_PARALLEL - this.#sends.size;
@@ -143,15 +149,15 @@ export class Outbox {
   }
 
   #begin(row: Delivery, takenAtMs: number, work: typeof sendRow): void {
-    // A lease we lost and took again: the earlier send's closing will be refused by its token.
-    const id = `${row.id}/${row.token}`;
+    this.#tokens.set(row.id, row.token);
     const send = this.#try(row, takenAtMs, work)
       .catch((error) => this.#deps.log.error("delivery-failed", { id: row.id, error: messageOf(error) }))
       .finally(() => {
-        this.#sends.delete(id);
+        this.#sends.delete(row.id);
+        this.#tokens.delete(row.id);
         this.nudge();
       });
-    this.#sends.set(id, send);
+    this.#sends.set(row.id, send);
   }
 
   async #try(row: Delivery, takenAtMs: number, work: typeof sendRow): Promise<void> {
@@ -183,7 +189,8 @@ export class Outbox {
   async #close(closing: DeliveryClosing): Promise<"closed" | "lost"> {
     for (let tries = 1; ; tries++) {
       try {
-        const [answer] = await this.#deps.ledger.closeDeliveries([closing]);
+        const token = this.#tokens.get(closing.id) ?? closing.token;
+        const [answer] = await this.#deps.ledger.closeDeliveries([{ ...closing, token }]);
         return answer ?? "lost";
       } catch (error) {
         if (!isFault(error) || error.retry !== "later" || this.#ending.signal.aborted) throw error;

@@ -5,8 +5,9 @@
 
 import { Fault } from "../kernel/errors.ts";
 import type { Origin, Target, TargetSelector } from "../records/delivery.ts";
+import type { JobDocument } from "../records/job.ts";
 import { type AdapterTable, whyUnsendable } from "./adapter-table.ts";
-import { selectorText } from "./targets.ts";
+import { parseTargets } from "./targets.ts";
 
 /** Kept on this machine: always possible. */
 export const LOCAL: Target = { platform: "local", text: "local" };
@@ -50,6 +51,17 @@ export function route(selectors: readonly TargetSelector[], context: RouteContex
 /** DESIGN §6: `origin` if the job has one, else `local`. */
 export function defaultDeliver(origin: Origin | undefined): TargetSelector[] {
   return origin ? [{ kind: "origin" }] : [{ kind: "target", target: LOCAL }];
+}
+
+/** A document's targets with the defaults filled in: `deliver` as above, `onFailure` as `deliver`; `[]` stays none (O1). */
+export function jobTargets(
+  document: Pick<JobDocument, "deliver" | "onFailure" | "origin">,
+  platforms: AdapterTable,
+): { deliver: TargetSelector[]; onFailure: TargetSelector[] } {
+  const deliver = document.deliver
+    ? parseTargets(document.deliver, platforms)
+    : defaultDeliver(document.origin);
+  return { deliver, onFailure: document.onFailure ? parseTargets(document.onFailure, platforms) : deliver };
 }
 
 /**
@@ -118,6 +130,5 @@ function sendable(target: Target, context: RouteContext): Target | Unresolved {
 }
 
 function unresolvable(platform: string, reason: UnresolvedReason, message: string): Unresolved {
-  const text = selectorText({ kind: "home", platform });
-  return { target: { platform, text }, reason, message };
+  return { target: { platform, text: platform }, reason, message };
 }

@@ -1,8 +1,8 @@
 // One try of one row: choose the adapter, send within the time a lease allows, and never guess about a cut (O3).
 //
-// I1. An adapter that throws has told us nothing: what may have been sent counts as unknown.
+// I1. An adapter that throws, or hangs beyond its abort, has told us nothing: what it may have sent counts as unknown.
 
-import { linkAbort } from "../kernel/abort.ts";
+import { linkAbort, whenAborted } from "../kernel/abort.ts";
 import { messageOf } from "../kernel/errors.ts";
 import { type Clock, SECOND } from "../kernel/time.ts";
 import type { Adapter, Delivery, SendRequest, SendResult } from "../records/delivery.ts";
@@ -76,15 +76,28 @@ async function bounded(
     () => limit.abort(new Error("the adapter took too long")),
     () => {},
   );
+  const aborted = whenAborted(limit.signal);
+  const cut = aborted.promise.then(
+    (): SendResult => ({ kind: "unknown", error: messageOf(limit.signal.reason) }),
+  );
   try {
-    return await send(limit.signal);
+    const sending = send(limit.signal);
+    // An adapter that heeds its signal has the better answer ("nothing was sent"): it gets a turn to give it.
+    return await Promise.race([sending, cut.then((answer) => Promise.race([sending, lastWord(answer)]))]);
   } catch (error) {
     return { kind: "unknown", error: messageOf(error) };
   } finally {
+    aborted.release();
     timer.abort();
     limit.release();
     await timing;
   }
+}
+
+/** `answer`, a few turns of the event loop later. */
+async function lastWord(answer: SendResult): Promise<SendResult> {
+  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+  return answer;
 }
 
 function requestOf(row: Delivery): SendRequest {

@@ -17,9 +17,12 @@ function chatAddress(chat: RegExp, thread?: RegExp): Platform["parse"] {
   return (address) => {
     if (URL.canParse(address) && address.startsWith("https://")) return { url: address };
     if (chat.test(address)) return { chat: address };
-    const colon = address.lastIndexOf(":");
-    const parts = { chat: address.slice(0, colon), thread: address.slice(colon + 1) };
-    return colon > 0 && thread?.test(parts.thread) && chat.test(parts.chat) ? parts : undefined;
+    // Ids may hold `:` themselves: the last colon that leaves two valid halves parts them.
+    for (let colon = address.lastIndexOf(":"); colon > 0; colon = address.lastIndexOf(":", colon - 1)) {
+      const parts = { chat: address.slice(0, colon), thread: address.slice(colon + 1) };
+      if (thread?.test(parts.thread) && chat.test(parts.chat)) return parts;
+    }
+    return undefined;
   };
 }
 

@@ -16,6 +16,8 @@ import { readWebhookSecret, signatureHeaders } from "../webhook-signature.ts";
 const MAX_ERROR = 500;
 /** Try again later though it is a 4xx: time-out, too early, too many. */
 const PASSING_STATUS = new Set([408, 425, 429]);
+/** What the connection itself decides; a configured value would break it. */
+const OWN_HEADERS = new Set(["host", "connection", "content-length", "transfer-encoding"]);
 /** Where servers put the id they gave to what they took. */
 const ID_HEADERS = ["x-message-id", "x-request-id", "request-id"];
 
@@ -146,6 +148,7 @@ function readEndpoints(options: WebhookOptions) {
 
 function readHeaders(name: string, headers: Readonly<Record<string, string>>) {
   for (const [header, value] of Object.entries(headers)) {
+    if (OWN_HEADERS.has(header.toLowerCase())) throw unusableName(name, `"${header}" is not yours to set`);
     try {
       validateHeaderName(header);
       validateHeaderValue(header, value);
