@@ -27,7 +27,10 @@ export interface DefinitionSource {
   list(): Promise<{
     isReadable: boolean;
     entries: readonly SourceEntry[];
-    unreadable: readonly UnreadableEntry[] /** Seen, but too fresh to count; look again at. */;
+    unreadable: readonly UnreadableEntry[];
+    /** Seen, but too fresh to count: neither present nor missing. */
+    unsettled?: readonly string[];
+    /** When the first of those can count: look again then. */
     settlesAt: number | undefined;
   }>;
   read(source: string): Promise<SourceEntry | undefined>;

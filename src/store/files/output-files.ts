@@ -1,0 +1,163 @@
+// The archive of what runs said: one file a run, `output/<jobId>/<20261129T060000Z>-<runId>.md` (U2).
+//
+// I1. A file is whole before the ledger names it; one that no row names is swept after an hour.
+// I2. Names sort by time, so the newest are the last.
+
+import { mkdir, readdir, readFile, rmdir, stat, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { Fault } from "../../kernel/errors.ts";
+import { formatInstant, HOUR, type Instant } from "../../kernel/time.ts";
+import { codeOf, syncFolder, writeFileAtomic } from "./atomic-write.ts";
+
+/** @source SEMANTICS U2 */
+const UNNAMED_MS = HOUR;
+
+/** What the front matter says. `body` is redacted and bounded by the caller. */
+export interface OutputRecord {
+  jobId: string;
+  runId: string;
+  slot: Instant | undefined;
+  createdAt: Instant;
+  state: string;
+  reason?: string | undefined;
+  startedAt?: Instant | undefined;
+  finishedAt?: Instant | undefined;
+  exitCode?: number | undefined;
+  isTruncated?: boolean | undefined;
+  body: string;
+}
+
+export interface OutputFiles {
+  /** Writes durably, mode 0600. Returns the path relative to the home, for `Run.outputFile`. Repeating it replaces the file. */
+  write(record: OutputRecord): Promise<string>;
+  /** The file's text, front matter included; undefined when it is gone. Throws Fault `input.refused` outside `output/`. */
+  read(file: string): Promise<string | undefined>;
+  /** Removes files older than an hour (by `now`) that `known` does not name, and half-written ones. Returns what went. */
+  sweep(known: (files: readonly string[]) => Promise<ReadonlySet<string>>, now: Instant): Promise<string[]>;
+  /** Removes these files; those that are gone already are no error. */
+  remove(files: readonly string[]): Promise<void>;
+  /** Keeps the newest `count` files of a job (default 50). Returns what went. */
+  keepNewest(jobId: string, count?: number): Promise<string[]>;
+}
+
+/** The archive below `<root>/output`. */
+export function openOutputFiles(root: string): OutputFiles {
+  const outputFolder = join(root, "output");
+  return {
+    async write(record) {
+      const file = outputFileName(record);
+      const folder = join(outputFolder, safePart(record.jobId));
+      // The folder's own entry must survive a power cut too.
+      if (await mkdir(folder, { recursive: true, mode: 0o700 })) await syncFolder(outputFolder);
+      await writeFileAtomic(join(root, file), formatOutput(record));
+      return file;
+    },
+    async read(file) {
+      try {
+        return await readFile(pathIn(root, file), "utf8");
+      } catch (error) {
+        if (codeOf(error) === "ENOENT") return undefined;
+        throw error;
+      }
+    },
+    sweep: (known, now) => sweep(root, known, now),
+    remove: (files) => removeAll(root, files),
+    async keepNewest(jobId, count = 50) {
+      const names = (await namesIn(join(outputFolder, safePart(jobId)))).filter((name) =>
+        name.endsWith(".md"),
+      );
+      const old = names.slice(0, Math.max(0, names.length - count)).map((name) => `output/${jobId}/${name}`);
+      await removeAll(root, old);
+      return old;
+    },
+  };
+}
+
+/** Where a run's output goes, relative to the home. */
+export function outputFileName(record: Pick<OutputRecord, "jobId" | "runId" | "slot" | "createdAt">): string {
+  const stamp = formatStamp(record.slot ?? record.createdAt);
+  return `output/${safePart(record.jobId)}/${stamp}-${safePart(record.runId)}.md`;
+}
+
+/** `2026-11-29T06:00:00Z` → `20261129T060000Z`. */
+function formatStamp(instant: Instant): string {
+  return new Date(instant).toISOString().replace(/[-:]|\.\d{3}/g, "");
+}
+
+function formatOutput(record: OutputRecord): string {
+  const { startedAt, finishedAt } = record;
+  const front = {
+    job: record.jobId,
+    run: record.runId,
+    slot: instantText(record.slot),
+    state: record.state,
+    reason: record.reason,
+    started: instantText(startedAt),
+    finished: instantText(finishedAt),
+    durationMs: startedAt === undefined || finishedAt === undefined ? undefined : finishedAt - startedAt,
+    exitCode: record.exitCode,
+    truncated: record.isTruncated ? true : undefined,
+  };
+  const present = Object.fromEntries(Object.entries(front).filter(([, value]) => value !== undefined));
+  return `---\n${stringify(present, { lineWidth: 0 })}---\n${record.body}`;
+}
+
+function instantText(instant: Instant | undefined): string | undefined {
+  return instant === undefined ? undefined : formatInstant(instant);
+}
+
+async function sweep(
+  root: string,
+  known: (files: readonly string[]) => Promise<ReadonlySet<string>>,
+  now: Instant,
+): Promise<string[]> {
+  const old: string[] = [];
+  for (const jobId of await namesIn(join(root, "output"))) {
+    for (const name of await namesIn(join(root, "output", jobId))) {
+      const file = `output/${jobId}/${name}`;
+      const stats = await stat(join(root, file)).catch(() => undefined);
+      if (stats?.isFile() && now - stats.mtimeMs > UNNAMED_MS) old.push(file);
+    }
+  }
+  const named = old.length === 0 ? new Set() : await known(old);
+  const unnamed = old.filter((file) => !named.has(file));
+  await removeAll(root, unnamed);
+  return unnamed;
+}
+
+async function removeAll(root: string, files: readonly string[]): Promise<void> {
+  for (const file of files) {
+    const path = pathIn(root, file);
+    await unlink(path).catch((error: unknown) => {
+      if (codeOf(error) !== "ENOENT") throw error;
+    });
+  }
+}
+
+/** Names in order; none when the folder is not there. */
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return (await readdir(folder)).sort();
+  } catch (error) {
+    if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return [];
+    throw error;
+  }
+}
+
+function safePart(part: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(part)) return part;
+  throw new Fault("input.refused", `"${part}" cannot be part of a path`, {
+    hint: "Use letters, digits, - and _.",
+  });
+}
+
+function pathIn(root: string, file: string): string {
+  const [folder, jobId = "", name = "", ...rest] = file.split("/");
+  const isInside =
+    folder === "output" && rest.length === 0 && !/^\.{0,2}$/.test(jobId) && !/^\.{0,2}$/.test(name);
+  if (isInside && !file.includes("\\") && !file.includes("\0")) return join(root, file);
+  throw new Fault("input.refused", `${file} is no output file of this home`, {
+    hint: "Name a file below output/.",
+  });
+}
