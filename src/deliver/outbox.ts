@@ -24,8 +24,8 @@ const MAX_HELD_MS = 10 * SECOND;
 const MAX_PARALLEL = 16;
 /** How long the loop rests at most; also how often dead owners' rows are looked for. */
 const MAX_REST_MS = 15 * SECOND;
-/** A due row that nobody handed us belongs to a target that is busy: do not spin on it. */
-const MIN_REST_MS = 250;
+/** A due row that is not handed to us waits behind another of its target: look again ever more seldom, do not spin. */
+const BLOCKED_REST = { delayMs: SECOND, factor: 2, maxDelayMs: MAX_REST_MS };
 const STORE_BACKOFF = { delayMs: 100, factor: 2, maxDelayMs: 5 * SECOND };
 
 export interface OutboxDeps {
@@ -47,8 +47,6 @@ export type DrainCounts = Record<DeliveryClosing["kind"], number>;
 export class Outbox {
   readonly #deps: OutboxDeps;
   readonly #sends = new Map<string, Promise<void>>();
-  /** The newest token of each row in `#sends`: a lease that ran out while a closing waited is taken again by us. */
-  readonly #tokens = new Map<string, number>();
   /** Ends the loop; sends go on. */
   #stopping = new AbortController();
   /** Ends sends that outlive the grace. */
@@ -111,11 +109,12 @@ export class Outbox {
 
   async #run(): Promise<void> {
     let failures = 0;
+    let looks = 0;
     while (!this.#stopping.signal.aborted) {
       let restMs: number;
       try {
         await this.#takeRows();
-        restMs = await this.#untilNextMs();
+        restMs = await this.#untilNextMs(++looks);
         failures = 0;
       } catch (error) {
         failures += 1;
@@ -123,7 +122,7 @@ export class Outbox {
         const isBusy = isFault(error) && error.code === "store.busy";
         this.#deps.log[isBusy ? "debug" : "error"]("outbox-failed", { error: messageOf(error) });
       }
-      await this.#rest(restMs);
+      if (await this.#rest(restMs)) looks = 0;
     }
   }
 
@@ -134,11 +133,7 @@ export class Outbox {
     if (heldSinceMs >= this.#recoverAfterMs) {
       const deadNodes = (await this.#deps.deadNodes?.()) ?? [];
       const request = { nodeId, now: clock.now(), leaseMs: LEASE_MS, deadNodes };
-      for (const row of await ledger.takeOverDeliveries(request)) {
-        // Our own answer is still being written: it goes under the new token, nothing is sent again (I2).
-        if (this.#sends.has(row.id)) this.#tokens.set(row.id, row.token);
-        else this.#begin(row, heldSinceMs, recoverRow);
-      }
+      for (const row of await ledger.takeOverDeliveries(request)) this.#begin(row, heldSinceMs, recoverRow);
       this.#recoverAfterMs = heldSinceMs + MAX_REST_MS;
     }
     const limit = MAX_PARALLEL - this.#sends.size;
@@ -149,12 +144,10 @@ export class Outbox {
   }
 
   #begin(row: Delivery, takenAtMs: number, work: typeof sendRow): void {
-    this.#tokens.set(row.id, row.token);
     const send = this.#try(row, takenAtMs, work)
       .catch((error) => this.#deps.log.error("delivery-failed", { id: row.id, error: messageOf(error) }))
       .finally(() => {
         this.#sends.delete(row.id);
-        this.#tokens.delete(row.id);
         this.nudge();
       });
     this.#sends.set(row.id, send);
@@ -189,8 +182,7 @@ export class Outbox {
   async #close(closing: DeliveryClosing): Promise<"closed" | "lost"> {
     for (let tries = 1; ; tries++) {
       try {
-        const token = this.#tokens.get(closing.id) ?? closing.token;
-        const [answer] = await this.#deps.ledger.closeDeliveries([{ ...closing, token }]);
+        const [answer] = await this.#deps.ledger.closeDeliveries([closing]);
         return answer ?? "lost";
       } catch (error) {
         if (!isFault(error) || error.retry !== "later" || this.#ending.signal.aborted) throw error;
@@ -199,14 +191,17 @@ export class Outbox {
     }
   }
 
-  async #untilNextMs(): Promise<number> {
+  /** `looks` counts how often we looked since something changed. */
+  async #untilNextMs(looks: number): Promise<number> {
     if (this.#sends.size >= MAX_PARALLEL) return MAX_REST_MS;
     const at = await this.#deps.ledger.nextDeliveryAt();
     if (at === undefined) return MAX_REST_MS;
-    return Math.min(MAX_REST_MS, Math.max(MIN_REST_MS, at - this.#deps.clock.now()));
+    const waitMs = at - this.#deps.clock.now();
+    return waitMs > 0 ? Math.min(MAX_REST_MS, waitMs) : backoffMs(looks, BLOCKED_REST, this.#fraction());
   }
 
-  async #rest(ms: number): Promise<void> {
+  /** Resolves true when it was nudged awake. */
+  async #rest(ms: number): Promise<boolean> {
     if (!this.#isNudged) {
       const wait = linkAbort(this.#stopping.signal);
       this.#wake = () => wait.abort(new Error("nudged"));
@@ -214,7 +209,9 @@ export class Outbox {
       this.#wake = () => {};
       wait.release();
     }
+    const wasNudged = this.#isNudged;
     this.#isNudged = false;
+    return wasNudged;
   }
 
   /** Waits for the sends at most `graceMs`, then aborts them and waits for their closings. */
