@@ -1,0 +1,172 @@
+// What becomes of a job's due slots: the decision that the ledger applies in one transaction (T6, T7, T9, D4).
+//
+// I1. Every slot from the cursor up to `next` is accounted for exactly once, in order (law 2).
+// I2. Pure: the same view and `now` give the same decision, so a lost race is simply decided again (D5).
+
+import { isFault } from "../kernel/errors.ts";
+import { type Instant, MINUTE } from "../kernel/time.ts";
+import type { Definition, Suspension } from "../records/definition.ts";
+import type { Job } from "../records/job.ts";
+import type { DecideJob, JobDecision, JobView, RunSlot } from "../records/ledger/slots.ts";
+import { type Fate, makeAccounting } from "./accounting.ts";
+import { chooseSlots, REPEAT_REACHED, SUPERSEDED } from "./choose.ts";
+import { type DueSlots, dueSlots, type ScheduledJob } from "./due.ts";
+import { jitteredInstant } from "./jitter.ts";
+import { nextSlot } from "./next-slot.ts";
+import { liveRuns, OVERLAP, REPLACE_WAIT_MS, runsToCancel, runsToEnd } from "./overlap.ts";
+import { completionOf, isHeld, isScheduled, lookAgainAt, repeatsLeft, suspensionAhead } from "./standing.ts";
+
+/** A definition as the job it means. Should be cheap (cached by digest): it is called for every job of a pass. */
+export type ParseJob = (definition: Definition) => Job;
+
+const NOTHING: JobDecision = { slots: [], endOpenRuns: [], cancelRuns: [], next: undefined };
+export const HELD: Fate = { state: "missed", reason: "held" };
+
+/** A definition that this version cannot read is looked at again after this long; its slots stay pending till then. */
+const UNREADABLE_WAIT_MS = MINUTE;
+
+/** The decision for due slots. Deterministic. A definition that cannot be parsed delays its own job, never the pass. */
+export function makeDecide(parseJob: ParseJob): DecideJob {
+  return (view, now) => {
+    const job = parsed(parseJob, view.definition);
+    if (!job) return postponed(view, now + UNREADABLE_WAIT_MS);
+    const first = view.cursor.nextSlot;
+    if (first === undefined || !isScheduled(job, view.cursor)) return NOTHING;
+    const suspension = suspensionAhead(view.cursor, now);
+    if (suspension) return decideSuspended(job, first, suspension);
+    const due = dueSlots(job, { first, now, latest: job.until ?? Number.POSITIVE_INFINITY });
+    const left = repeatsLeft(job, view);
+    if (left <= 0) return decideExhausted(job, { view, due, now });
+    if (isHeld(view.cursor)) return closing(job, view, closeAll(due, HELD), due.next);
+    return decideDue(job, { view, due, now, left });
+  };
+}
+
+function parsed(parseJob: ParseJob, definition: Definition): Job | undefined {
+  try {
+    return parseJob(definition);
+  } catch (error) {
+    if (isFault(error)) return undefined;
+    throw error;
+  }
+}
+
+function postponed(view: JobView, dueAt: Instant): JobDecision {
+  const slot = view.cursor.nextSlot;
+  return slot === undefined ? NOTHING : { ...NOTHING, next: { slot, dueAt } };
+}
+
+/** Slots from before the suspension that no pass came to see are closed; the others are not due (D4). */
+export function decideSuspended(job: ScheduledJob, first: Instant, suspension: Suspension): JobDecision {
+  const due = dueSlots(job, { first, now: suspension.from, latest: suspension.from, isJittered: false });
+  const slots = closeAll(due, { state: "skipped", reason: suspension.kind });
+  if (suspension.until === undefined) return { ...NOTHING, slots };
+  return { ...NOTHING, slots, next: slotAfter(job, Math.max(suspension.until, first - 1)) };
+}
+
+/** The first slot after an instant, with its due instant; undefined when none comes or `until` has passed. */
+export function slotAfter(job: ScheduledJob, after: Instant): { slot: Instant; dueAt: Instant } | undefined {
+  const slot = nextSlot(job.schedule, after);
+  if (slot === undefined || (job.until !== undefined && slot > job.until)) return undefined;
+  return { slot, dueAt: jitteredInstant(job, slot) };
+}
+
+/** All due slots with one fate. */
+export function closeAll(due: DueSlots, fate: Fate): JobDecision["slots"] {
+  const accounting = makeAccounting();
+  if (due.older) accounting.close(fate, due.older);
+  for (const slot of due.listed) accounting.closeOne(fate, slot);
+  return accounting.slots;
+}
+
+/** A decision that runs nothing: the cursor moves on, and the job may be complete. */
+export function closing(
+  job: ScheduledJob,
+  view: JobView,
+  slots: JobDecision["slots"],
+  next: Instant | undefined,
+): JobDecision {
+  return { ...NOTHING, slots, ...following(job, view, next) };
+}
+
+function following(
+  job: ScheduledJob,
+  view: JobView,
+  next: Instant | undefined,
+): Pick<JobDecision, "next" | "completed"> {
+  const completed = completionOf(job, { startedSlots: view.cursor.startedSlots, next });
+  if (completed !== undefined || next === undefined)
+    return { next: undefined, completed: completed ?? "ended" };
+  return { next: { slot: next, dueAt: jitteredInstant(job, next) } };
+}
+
+/** T9: nothing beyond the last repetition runs; once that one has started, the job is complete. */
+function decideExhausted(
+  job: ScheduledJob,
+  { view, due, now }: { view: JobView; due: DueSlots; now: Instant },
+): JobDecision {
+  return lookingAgain(closing(job, view, closeAll(due, REPEAT_REACHED), due.next), lookAgainAt(view, now));
+}
+
+function lookingAgain(decision: JobDecision, at: Instant): JobDecision {
+  if (!decision.next) return decision;
+  return { ...decision, next: { slot: decision.next.slot, dueAt: Math.min(decision.next.dueAt, at) } };
+}
+
+interface Due {
+  view: JobView;
+  due: DueSlots;
+  now: Instant;
+  left: number;
+}
+
+function decideDue(job: ScheduledJob, { view, due, now, left }: Due): JobDecision {
+  const choices = chooseSlots(job, due, { now, left });
+  const live = liveRuns(view);
+  const isBlocked = job.overlap === "skip" && live.length > 0;
+  const accounting = makeAccounting();
+  const runs: RunSlot[] = [];
+  const isMany = choices.listed.filter((choice) => choice.fate === "run").length > 1;
+  // With `skip`, what the blocked slot would have superseded met the same live run.
+  const fateOf = (fate: Fate) =>
+    isBlocked && fate === SUPERSEDED && choices.listed.at(-1)?.fate === "run" ? OVERLAP : fate;
+  if (due.older) accounting.close(fateOf(choices.older), due.older);
+  for (const choice of choices.listed) {
+    if (choice.fate !== "run") accounting.closeOne(fateOf(choice.fate), choice.slot);
+    else if (isBlocked) accounting.closeOne(OVERLAP, choice.slot);
+    else {
+      const isFirst = runs.length === 0;
+      const run: RunSlot = {
+        kind: "run",
+        slot: choice.slot,
+        readyAt: jitteredInstant(job, choice.slot),
+        ...(choice.reason === undefined ? {} : { reason: choice.reason }),
+        ...(job.overlap === "replace" && live.length > 0 && isFirst
+          ? { startBy: now + REPLACE_WAIT_MS }
+          : {}),
+        effects: job.effects,
+        // A backlog runs one at a time even where overlap is allowed (T6).
+        isExclusive: job.overlap !== "allow" || isMany || choice.reason === "catchUp",
+      };
+      runs.push(run);
+      accounting.run(run);
+    }
+  }
+  return afterRuns(job, { view, due, now, left, runs }, accounting.slots);
+}
+
+function afterRuns(
+  job: ScheduledJob,
+  { view, due, now, left, runs }: Due & { runs: readonly RunSlot[] },
+  slots: JobDecision["slots"],
+): JobDecision {
+  const decision: JobDecision = { ...closing(job, view, slots, due.next) };
+  const newest = runs.at(-1)?.slot;
+  if (newest === undefined) return decision;
+  const withRuns: JobDecision = {
+    ...decision,
+    endOpenRuns: runsToEnd(job, view, newest),
+    cancelRuns: runsToCancel(job, view),
+  };
+  return runs.length >= left ? lookingAgain(withRuns, lookAgainAt(view, now)) : withRuns;
+}
