@@ -19,7 +19,7 @@ export interface SettleOptions {
 }
 
 /** Slots past their grace become `missed`, later ones `skipped: <reason>`; while held, `missed: held`. Nothing runs. */
-export function settleForChange(parseJob: ParseJob, options: SettleOptions): DecideJob {
+export function makeSettle(parseJob: ParseJob, options: SettleOptions): DecideJob {
   return (view, now) => {
     const job = parseJob(view.definition);
     const endOpenRuns = options.reason === "removed" ? waitingRuns(view) : [];
@@ -37,7 +37,7 @@ export function settleForEdit(
   parseJob: ParseJob,
   options: { isScheduleChanged: boolean } = { isScheduleChanged: true },
 ): DecideJob {
-  return settleForChange(parseJob, { reason: "edited", isCursorKept: !options.isScheduleChanged });
+  return makeSettle(parseJob, { reason: "edited", isCursorKept: !options.isScheduleChanged });
 }
 
 function settleDue(

@@ -8,8 +8,6 @@ import { jitteredInstant } from "./jitter.ts";
 import { nextSlot } from "./next-slot.ts";
 import { completionOf, isScheduled, suspensionAhead } from "./standing.ts";
 
-export { settleForChange, settleForEdit } from "./settle.ts";
-
 export type CursorPosition = { slot: Instant; dueAt: Instant };
 
 export type CursorAfter = (
@@ -23,7 +21,7 @@ export type CursorAfter = (
  * neither schedule, zone nor jitter changed. Undefined = no slot is due from here on: not scheduled, disabled, removed,
  * suspended without an end, or complete (`repeat`, `until`, a past instant).
  */
-export function cursorAfter(parseJob: ParseJob): CursorAfter {
+export function makeCursorAfter(parseJob: ParseJob): CursorAfter {
   return (view, now, change) => {
     const job = parseJob(view.definition);
     if (!isScheduled(job, view.cursor)) return undefined;
@@ -66,7 +64,7 @@ export type RewindCursor = (
  * T8: after a backward step the cursor returns to the first slot after `now` that neither started nor waits to start.
  * It never moves forward: a cursor at or before that slot stays.
  */
-export function rewindCursor(parseJob: ParseJob): RewindCursor {
+export function makeRewindCursor(parseJob: ParseJob): RewindCursor {
   return (view, now, isStarted) => {
     const job = parseJob(view.definition);
     if (!isScheduled(job, view.cursor)) return undefined;
