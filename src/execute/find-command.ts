@@ -1,6 +1,6 @@
 // Finds the program behind a name, so that "not there" and "not executable" are known before anything is spawned.
 
-import { constants } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
 
@@ -10,7 +10,7 @@ export type FoundCommand =
 
 /** Looks a command up as a shell would: a path is taken as it is, a bare name is searched along `searchPath`. */
 export async function findCommand(command: string, searchPath: string): Promise<FoundCommand> {
-  if (isAbsolute(command)) return judge(command, await look(command));
+  if (isAbsolute(command)) return judge(command, lookNow(command));
   if (command === "" || command.includes("/"))
     return { kind: "missing", message: `command ${JSON.stringify(command)} is neither a name nor absolute` };
   let denied: string | undefined;
@@ -36,6 +36,17 @@ async function look(path: string): Promise<"executable" | "plain" | "absent"> {
     () => "executable",
     () => "plain",
   );
+}
+
+/** A path that was resolved before is looked at again right before spawning: a hop through the thread pool would cost ten times the call. */
+function lookNow(path: string): "executable" | "plain" | "absent" {
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return "absent";
+  try {
+    accessSync(path, constants.X_OK);
+    return "executable";
+  } catch {
+    return "plain";
+  }
 }
 
 function judge(path: string, state: "executable" | "plain" | "absent"): FoundCommand {

@@ -28,7 +28,8 @@ export interface LiveLogOptions {
 
 /** Turns chunks of bytes into bounded events of whole lines. */
 export function makeLiveLog(options: LiveLogOptions): LiveLog {
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  // Made for the first byte: most streams of most watchdogs stay empty.
+  let decoder: { decode(chunk?: Uint8Array, options?: { stream?: boolean }): string } | undefined;
   let unfinished = "";
   let bucket = BUCKET_BYTES;
   let filledAt = options.monotonicMs();
@@ -70,13 +71,14 @@ export function makeLiveLog(options: LiveLogOptions): LiveLog {
         unfinished = "";
         return;
       }
+      decoder ??= new TextDecoder("utf-8", { ignoreBOM: true });
       const text = unfinished + decoder.decode(chunk, { stream: true });
       const end = text.length > LINE_MAX && !text.includes("\n") ? text.length : text.lastIndexOf("\n") + 1;
       unfinished = text.slice(end);
       send(text.slice(0, end));
     },
     end() {
-      send(unfinished + decoder.decode());
+      send(unfinished + (decoder?.decode() ?? ""));
       unfinished = "";
       if (leftOut > 0) options.emit({ text: "", leftOutBytes: leftOut });
       leftOut = 0;

@@ -6,7 +6,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { Fault } from "../kernel/errors.ts";
 import { DEFAULT_PATH } from "./command-env.ts";
-import { interpreterFor, type NodeProgram, resolveScript, scriptDigest } from "./script-path.ts";
+import { type NodeProgram, readScript, resolveScript } from "./script-path.ts";
 
 export interface ScriptWork {
   /** Relative to the scripts folder. */
@@ -40,8 +40,7 @@ export interface PreparedScript {
 export async function prepareScript(place: ScriptPlace, work: ScriptWork): Promise<PreparedScript> {
   const path = await resolveScript(place.scriptsFolder, work.script);
   const searchPath = work.env.PATH ?? (place.nodeEnv.PATH || DEFAULT_PATH);
-  const interpreter = await interpreterFor(path, { searchPath, node: place.node });
-  const sha256 = await scriptDigest(path);
+  const { interpreter, sha256 } = await readScript(path, { searchPath, node: place.node });
   const workdir = await checkWorkdir(work.workdir, place.nodeEnv.HOME ?? homedir());
   return {
     path,

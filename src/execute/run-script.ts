@@ -12,6 +12,7 @@ import type { Outcome } from "../records/outcome.ts";
 import type { ProcessRecord } from "../records/process.ts";
 import type { AbortReason, RunContext } from "../records/run-context.ts";
 import { commandEnv } from "./command-env.ts";
+import type { MarkIndex } from "./mark-index.ts";
 import { type PreparedScript, prepareScript, type ScriptPlace, type ScriptWork } from "./prepare-script.ts";
 import { outcomeOfAbort, outcomeOfExit, outcomeOfPreflight, outcomeOfSpawn } from "./script-outcome.ts";
 import { type HeldProcess, spawnHeld } from "./spawn-held.ts";
@@ -29,6 +30,8 @@ export interface ScriptDeps extends ScriptPlace {
   graceMs?: number;
   /** How long output is awaited after the exit while somebody else holds the pipe. Default 2 s. */
   drainMs?: number;
+  /** One per node, so that the end of a run does not look at every process of the machine. */
+  marks?: MarkIndex;
 }
 
 /**

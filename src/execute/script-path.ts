@@ -1,10 +1,11 @@
 // Which file a script's path means, and what runs it (DESIGN §6).
 //
 // I1. A script resolves inside the scripts folder or not at all; links are followed before that is judged.
-// I2. The interpreter is the shebang's, else the ending's; both are looked up before anything is spawned.
+// I2. A home is local (L4), so its files are read at once: each hop through the thread pool would cost ten times the call.
+// I3. The interpreter is the shebang's, else the ending's; both are looked up before anything is spawned.
 
 import { createHash } from "node:crypto";
-import { readFile, realpath, stat } from "node:fs/promises";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { extname, isAbsolute, join, sep } from "node:path";
 import { Fault } from "../kernel/errors.ts";
 import { findCommand } from "./find-command.ts";
@@ -37,8 +38,8 @@ export async function resolveScript(scriptsFolder: string, path: string): Promis
   let folder: string;
   let resolved: string;
   try {
-    folder = await realpath(scriptsFolder);
-    resolved = await realpath(join(folder, path));
+    folder = realpathSync.native(scriptsFolder);
+    resolved = realpathSync.native(join(folder, path));
   } catch (cause) {
     throw new Fault("script.missing", `script ${JSON.stringify(path)} does not exist`, {
       hint: `Put it at ${join(scriptsFolder, path)}.`,
@@ -47,23 +48,37 @@ export async function resolveScript(scriptsFolder: string, path: string): Promis
   }
   if (!resolved.startsWith(folder + sep))
     throw pathFault(path, "leads out of the scripts folder", scriptsFolder);
-  if (!(await stat(resolved)).isFile()) throw pathFault(path, "is not a file", scriptsFolder);
+  if (!statSync(resolved).isFile()) throw pathFault(path, "is not a file", scriptsFolder);
   return resolved;
 }
 
-/** sha256 of the script's bytes, hex (D5). Throws `script.missing` when it cannot be read. */
-export async function scriptDigest(resolved: string): Promise<string> {
-  return createHash("sha256")
-    .update(await readScript(resolved))
-    .digest("hex");
+/** A script as it will run: its bytes' digest (D5) and what runs it. */
+export interface ReadScript {
+  /** sha256, hex. */
+  sha256: string;
+  interpreter: Interpreter;
 }
 
-/** What runs a script. Throws `script.path` (nothing names an interpreter) or `script.missing` (it is not installed here). */
-export async function interpreterFor(
-  resolved: string,
-  machine: { searchPath: string; node: NodeProgram },
-): Promise<Interpreter> {
-  const shebang = parseShebang((await readScript(resolved)).subarray(0, 1_024).toString("latin1"));
+/**
+ * Reads a resolved script once and says what runs it. Throws `script.path` (nothing names an interpreter) or
+ * `script.missing` (it cannot be read, or its interpreter is not installed here).
+ */
+export async function readScript(resolved: string, machine: Machine): Promise<ReadScript> {
+  const bytes = readBytes(resolved);
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  const head = bytes.subarray(0, 1_024).toString("latin1");
+  return { sha256, interpreter: await interpreterFor(resolved, head, machine) };
+}
+
+/** Where interpreters are looked for. */
+export interface Machine {
+  searchPath: string;
+  node: NodeProgram;
+}
+
+/** What runs a script that starts with `head`: the shebang's program, else the ending's. Throws as `readScript`. */
+export async function interpreterFor(resolved: string, head: string, machine: Machine): Promise<Interpreter> {
+  const shebang = parseShebang(head);
   if (shebang) return installed([shebang], machine.searchPath, resolved);
   const ending = extname(resolved).toLowerCase();
   if (ending === ".sh" || ending === ".bash")
@@ -104,9 +119,9 @@ function pathFault(path: string, why: string, scriptsFolder: string): Fault {
   });
 }
 
-async function readScript(resolved: string): Promise<Buffer> {
+function readBytes(resolved: string): Buffer {
   try {
-    return await readFile(resolved);
+    return readFileSync(resolved);
   } catch (cause) {
     throw new Fault("script.missing", `script ${resolved} cannot be read`, {
       hint: "Check that the file is there and readable by the user Nightshift runs as.",

@@ -69,7 +69,6 @@ export async function spawnHeld(command: HeldCommand): Promise<HeldProcess | Spa
     return { kind: "refused", code: "argument", message: "an argument or variable holds a NUL byte" };
   const found = await findCommand(command.command, command.env.PATH ?? "");
   if (found.kind !== "found") return { kind: "refused", code: found.kind, message: found.message };
-  if (!(await isFolder(command.cwd))) return cwdRefusal(command.cwd);
   return startShim(command, found.path);
 }
 
@@ -83,7 +82,7 @@ async function startShim(command: HeldCommand, path: string): Promise<HeldProces
       stdio: [command.stdin === undefined ? "ignore" : "pipe", "pipe", "pipe", "pipe"],
     });
   } catch (error) {
-    return { kind: "refused", code: "spawn", message: messageOf(error) };
+    return spawnRefusal(messageOf(error), command.cwd);
   }
   const { pid } = child;
   if (pid === undefined) return spawnError(child, command.cwd);
@@ -92,14 +91,22 @@ async function startShim(command: HeldCommand, path: string): Promise<HeldProces
   return holdChild(child, { pid, startTime, processGroup: pid }, command.stdin);
 }
 
+/** Node words a missing working folder as if the shell were missing. */
+async function spawnRefusal(message: string, cwd: string): Promise<SpawnRefusal> {
+  const isFolder = await stat(cwd).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (isFolder) return { kind: "refused", code: "spawn", message };
+  return { kind: "refused", code: "cwd", message: `working folder ${cwd} does not exist` };
+}
+
 /** The reason of a spawn that gave no pid; also waits for the event, which would otherwise be thrown. */
 async function spawnError(child: ChildProcess, cwd: string): Promise<SpawnRefusal> {
   const message = await new Promise<string>((resolve) => {
     child.once("error", (error) => resolve(error.message));
   });
-  // The folder may have gone since we looked; Node words that as if the shell were missing.
-  if (!(await isFolder(cwd))) return cwdRefusal(cwd);
-  return { kind: "refused", code: "spawn", message };
+  return spawnRefusal(message, cwd);
 }
 
 function holdChild(child: ChildProcess, identity: ProcessIdentity, stdin: string | undefined): HeldProcess {
@@ -159,15 +166,4 @@ function killGroup(processGroup: number): void {
   } catch {
     // It has just ended.
   }
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-}
-
-function cwdRefusal(cwd: string): SpawnRefusal {
-  return { kind: "refused", code: "cwd", message: `working folder ${cwd} does not exist` };
 }

@@ -10,6 +10,7 @@ import type { ProcessIdentity } from "../records/process.ts";
 import type { RunContext } from "../records/run-context.ts";
 import { type Capture, captureStream, STDERR_LIMIT, STDOUT_LIMIT } from "./capture.ts";
 import { type LiveLog, makeLiveLog } from "./live-log.ts";
+import { type MarkIndex, makeMarkIndex } from "./mark-index.ts";
 import { groupMembers, readProcess } from "./process-table.ts";
 import type { KeptOutput } from "./script-outcome.ts";
 import type { CommandExit, HeldProcess } from "./spawn-held.ts";
@@ -24,6 +25,8 @@ export interface SuperviseDeps {
   redact: Redact;
   graceMs?: number;
   drainMs?: number;
+  /** Shared by the node's runs; made for each run when absent, which costs a look at every process. */
+  marks?: MarkIndex;
 }
 
 export type CommandEnd =
@@ -126,6 +129,9 @@ function leftInGroup(held: HeldProcess, hasExited: boolean): ProcessIdentity[] {
 
 async function endWhatIsLeft(deps: SuperviseDeps, known: ProcessIdentity[], ctx: RunContext): Promise<void> {
   const runId = ctx.run.id;
+  // The leader is known and gone: with nobody else known or marked there is nothing to look for.
+  const marks = deps.marks ?? makeMarkIndex(deps.clock);
+  if (known.length === 1 && marks.find(runId).length === 0) return;
   if (findLeftovers(runId, known).length === 0) return;
   const graceMs = Math.min(LEFTOVER_GRACE_MS, deps.graceMs ?? DEFAULT_GRACE_MS);
   const ended: Ended = await endRun(deps, { runId, known, graceMs });

@@ -4,7 +4,7 @@
 //     is what a person looks into in the morning. Retention sweeps the kept ones.
 // I2. Only folders whose name is a run's id are ever removed; a link in their place is unlinked, not followed.
 
-import { chmod, mkdir, readdir, rm, rmdir, stat } from "node:fs/promises";
+import { mkdir, readdir, rm, rmdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isId } from "../kernel/ids.ts";
 import type { Instant } from "../kernel/time.ts";
@@ -16,29 +16,27 @@ export const WORKSPACE_KEPT_MS = 7 * 24 * 60 * 60 * 1_000;
 export async function openWorkspace(workspacesFolder: string, runId: string): Promise<string> {
   if (!isId(runId)) throw new Error(`not a run's id: ${runId}`);
   const path = join(workspacesFolder, runId);
-  await mkdir(workspacesFolder, { recursive: true, mode: 0o700 });
   try {
     await mkdir(path, { mode: 0o700 });
   } catch {
+    await mkdir(workspacesFolder, { recursive: true, mode: 0o700 });
     await rm(path, { recursive: true, force: true });
     await mkdir(path, { mode: 0o700 });
   }
-  // A umask can only take away, but it may take away too much for the owner to work in.
-  await chmod(path, 0o700);
   return path;
 }
 
 /** Ends a workspace (I1). Resolves true when it is gone. */
 export async function closeWorkspace(path: string, hasSucceeded: boolean): Promise<boolean> {
-  if (hasSucceeded) await rm(path, { recursive: true, force: true });
-  else
-    await rmdir(path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST" && error.code !== "ENOENT") throw error;
-    });
-  return stat(path).then(
-    () => false,
-    () => true,
-  );
+  try {
+    await rmdir(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return true;
+    if (!hasSucceeded && (code === "ENOTEMPTY" || code === "EEXIST")) return false;
+    await rm(path, { recursive: true, force: true });
+  }
+  return true;
 }
 
 export interface WorkspaceSweep {

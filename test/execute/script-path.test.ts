@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { commandEnv } from "../../src/execute/command-env.ts";
 import { findCommand } from "../../src/execute/find-command.ts";
 import { runScript } from "../../src/execute/run-script.ts";
-import { interpreterFor, resolveScript, scriptDigest, typeStripping } from "../../src/execute/script-path.ts";
+import { readScript, resolveScript, typeStripping } from "../../src/execute/script-path.ts";
 import { parseShebang } from "../../src/execute/shebang.ts";
 import { tempFolder } from "../support/temp.ts";
 import { makeContext, openRoom, workOf } from "./room.ts";
@@ -69,10 +69,9 @@ describe("a script's path", () => {
 
   test("D5: the digest is the sha256 of the bytes", async () => {
     const folder = await scriptsFolder();
-    await writeFile(join(folder, "abc"), "abc");
-    expect(await scriptDigest(join(folder, "abc"))).toBe(
-      "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
-    );
+    await writeFile(join(folder, "abc.js"), "abc");
+    const { sha256 } = await readScript(join(folder, "abc.js"), { searchPath: "", node: NODE_24 });
+    expect(sha256).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   });
 });
 
@@ -85,7 +84,7 @@ describe("the interpreter", () => {
       await chmod(join(bin, program), 0o755);
     }
     await writeFile(join(folder, name), text);
-    const found = await interpreterFor(join(folder, name), { searchPath: bin, node: NODE_24 });
+    const { interpreter: found } = await readScript(join(folder, name), { searchPath: bin, node: NODE_24 });
     return [found.command.replace(`${bin}/`, ""), ...found.args];
   }
 

@@ -1,0 +1,67 @@
+// Who carries which run's mark, remembered for a moment: every run's end asks, and the answer must cost next to nothing.
+//
+// I1. A pid that was there a moment ago is not read again. It could only be another process if the kernel had used
+//     every other pid in between, so what was read is trusted for two seconds, and never for signalling: that
+//     compares start times (terminate.ts).
+// I2. An empty environment is trusted only for a kernel thread: elsewhere it is a program that is just starting.
+// Linux only. On macOS nothing is found here; what left its group is found there on cancel and in recovery.
+
+import { readdirSync, readFileSync } from "node:fs";
+import type { Clock } from "../kernel/time.ts";
+import { readProcess } from "./process-table.ts";
+
+const TRUSTED_MS = 2_000;
+
+/** Make one per node and share it among its runs. */
+export interface MarkIndex {
+  /** Pids that carry this run's mark; an indication, to be verified before anything is done to them. */
+  find(runId: string): number[];
+}
+
+/** An index over this machine's processes. `self` is never among the answers. */
+export function makeMarkIndex(clock: Pick<Clock, "monotonicMs">, self: number = process.pid): MarkIndex {
+  let marks = new Map<string, string>();
+  let readAt = Number.NEGATIVE_INFINITY;
+
+  function look(): void {
+    const now = clock.monotonicMs();
+    if (now - readAt > TRUSTED_MS) marks = new Map();
+    readAt = now;
+    const present = new Map<string, string>();
+    for (const name of readdirSync("/proc")) {
+      const first = name.charCodeAt(0);
+      if (first < 48 || first > 57) continue;
+      const mark = marks.get(name) ?? readMark(name);
+      if (mark !== undefined) present.set(name, mark);
+    }
+    marks = present;
+  }
+
+  return {
+    find(runId) {
+      if (process.platform !== "linux") return [];
+      look();
+      const found: number[] = [];
+      for (const [name, mark] of marks) if (mark === runId && Number(name) !== self) found.push(Number(name));
+      return found;
+    },
+  };
+}
+
+/** The run whose mark a process carries, "" for none, undefined when that cannot be said yet. */
+function readMark(pid: string): string | undefined {
+  let environment: string;
+  try {
+    environment = readFileSync(`/proc/${pid}/environ`, "latin1");
+  } catch (error) {
+    // Somebody else's process is not ours; one that has gone is not there.
+    return (error as NodeJS.ErrnoException).code === "EACCES" ? "" : undefined;
+  }
+  if (environment === "") return isKernelThread(Number(pid)) ? "" : undefined;
+  return /(?:^|\0)NIGHTSHIFT_RUN_ID=([^\0]*)/.exec(environment)?.[1] ?? "";
+}
+
+/** They are the children of pid 2. @source proc(5) */
+function isKernelThread(pid: number): boolean {
+  return pid === 2 || readProcess(pid)?.parent === 2;
+}
