@@ -3,7 +3,7 @@
 // I1. A file is whole before the ledger names it; one that no row names is swept after an hour.
 // I2. Names sort by time, so the newest are the last.
 
-import { mkdir, readdir, readFile, rmdir, stat, unlink } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { Fault } from "../../kernel/errors.ts";
