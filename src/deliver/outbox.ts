@@ -5,6 +5,7 @@
 // I3. Targets are served in parallel; the order within one target is the ledger's (it hands out the oldest row only).
 // I4. Nothing floats: every send is registered before it begins, and `stop` waits for all of them.
 
+import { setMaxListeners } from "node:events";
 import { linkAbort } from "../kernel/abort.ts";
 import { backoffMs } from "../kernel/backoff.ts";
 import { isFault, messageOf } from "../kernel/errors.ts";
@@ -65,7 +66,7 @@ export class Outbox {
   start(): void {
     if (this.#loop) return;
     this.#stopping = new AbortController();
-    this.#ending = new AbortController();
+    this.#ending = makeEnding();
     this.#loop = this.#run();
   }
 
@@ -90,7 +91,7 @@ export class Outbox {
    */
   async drain(signal: AbortSignal): Promise<DrainCounts> {
     this.#counts = { delivered: 0, retry: 0, dead: 0, unknown: 0 };
-    this.#ending = new AbortController();
+    this.#ending = makeEnding();
     const onAbort = () => this.#ending.abort(signal.reason);
     signal.addEventListener("abort", onAbort, { once: true });
     try {
@@ -242,4 +243,11 @@ export class Outbox {
     const [a = 0, b = 0] = this.#deps.random(2);
     return (a * 256 + b) / 65_536;
   }
+}
+
+/** Every send in flight listens to it, by design more than the ten at which Node warns of a leak. */
+function makeEnding(): AbortController {
+  const ending = new AbortController();
+  setMaxListeners(0, ending.signal);
+  return ending;
 }
