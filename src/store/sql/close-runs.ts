@@ -1,0 +1,202 @@
+// Ending runs: outcome, outbox rows, streak, strikes and next attempt in one transaction (law 5).
+//
+// I1. Cursors are locked before runs, by job id; `settle` sees the streak that this transaction will replace.
+// I2. An old token, or a terminal row, changes nothing at all: not the streak, not the outbox (law 3).
+
+import type { Streak } from "../../records/definition.ts";
+import type { NewDelivery } from "../../records/delivery.ts";
+import type { CloseAnswer, Closing } from "../../records/ledger/claims.ts";
+import type { Run } from "../../records/run.ts";
+import { columnList, decodeRun, encodeRows, RUN } from "./codecs.ts";
+import type { Columns } from "./dialect.ts";
+import { LIVE_LIST } from "./endings.ts";
+import { insertDeliveries } from "./outbox-rows.ts";
+import { insertRuns, type RunRow } from "./run-rows.ts";
+import { type Store, type Transaction, write } from "./store.ts";
+
+const CLOSING: Columns = {
+  runId: "text",
+  owner: "text",
+  token: "int",
+  state: "text",
+  reason: "text",
+  outcome: "json",
+  usage: "json",
+  outputFile: "text",
+  finishedAt: "int",
+  lastActivityAt: "int",
+};
+
+/** What a job's cursor knows of its failures, while closings change it. */
+interface JobRecord {
+  jobId: string;
+  streak: Streak;
+  strikes: number;
+  isChanged: boolean;
+}
+
+interface Closed {
+  closing: Closing;
+  run: Run;
+}
+
+export async function closeRuns(store: Store, closings: readonly Closing[]): Promise<readonly CloseAnswer[]> {
+  if (closings.length === 0) return [];
+  // The same claim twice in one batch: the first closing counts.
+  const firsts = new Map<string, Closing>();
+  for (const closing of closings) {
+    const key = `${closing.claim.token}/${closing.claim.runId}`;
+    if (!firsts.has(key)) firsts.set(key, closing);
+  }
+  const candidates = [...firsts.values()];
+  return write(store, async (tx) => {
+    const json = encodeRows(
+      CLOSING,
+      candidates.map((closing) => ({ ...closing, ...closing.claim })),
+    );
+    const jobs = candidates.some(touchesJob) ? await lockJobs(tx, json) : new Map<string, JobRecord>();
+    const closed = await closeRows(tx, candidates, json);
+    await settleAll(tx, closed, jobs);
+    await insertNextAttempts(tx, closed);
+    await endProcesses(tx, closed);
+    for (const entry of closed) emitEnd(tx, entry);
+    const answered = new Set(closed.map(({ closing }) => closing));
+    return closings.map((closing) => (answered.has(closing) ? "closed" : "lost"));
+  });
+}
+
+function touchesJob({ settle, strike }: Closing): boolean {
+  return settle !== undefined || strike !== undefined;
+}
+
+async function lockJobs(tx: Transaction, json: string): Promise<Map<string, JobRecord>> {
+  const rows = await tx.all(
+    `SELECT c."jobId", c."failures", c."cause", c."isAlerted", c."strikes" FROM "cursors" AS c
+     WHERE c."jobId" IN (SELECT r."jobId" FROM ${tx.dialect.rows("x", CLOSING)} JOIN "runs" AS r ON r."id" = x."runId")
+     ORDER BY c."jobId"${tx.dialect.forUpdate("c")}`,
+    [json],
+  );
+  return new Map(
+    rows.map((row) => {
+      const jobId = String(row.jobId);
+      const cause = row.cause === null ? undefined : String(row.cause);
+      const streak = { failures: Number(row.failures), cause, isAlerted: row.isAlerted === 1 };
+      return [jobId, { jobId, streak, strikes: Number(row.strikes), isChanged: false }];
+    }),
+  );
+}
+
+/** The whole row comes back only when somebody needs it: reading it costs more than writing it. */
+async function closeRows(tx: Transaction, candidates: readonly Closing[], json: string): Promise<Closed[]> {
+  const needsRow = candidates.some(({ settle, next }) => settle !== undefined || next !== undefined);
+  const returned = needsRow ? columnList(RUN, `"runs"`) : `"runs"."id", "runs"."jobId"`;
+  const rows = await tx.all(
+    `UPDATE "runs" SET "state" = x."state", "reason" = COALESCE(x."reason", "runs"."reason"), "outcome" = x."outcome", "usage" = x."usage",
+       "outputFile" = x."outputFile", "finishedAt" = x."finishedAt", "lastActivityAt" = COALESCE(x."lastActivityAt", "runs"."lastActivityAt")
+     FROM ${tx.dialect.rows("x", CLOSING)}
+     WHERE "runs"."id" = x."runId" AND "runs"."token" = x."token" AND "runs"."owner" = x."owner" AND "runs"."state" IN (${LIVE_LIST})
+     RETURNING ${returned}`,
+    [json],
+  );
+  const runs = new Map(rows.map((row) => [String(row.id), decodeRun(row)]));
+  return candidates.flatMap((closing) => {
+    const run = runs.get(closing.claim.runId);
+    return run ? [{ closing, run }] : [];
+  });
+}
+
+/** For work that is no job's: nobody counts its failures. */
+const NO_STREAK: Streak = { failures: 0, cause: undefined, isAlerted: false };
+
+async function settleAll(
+  tx: Transaction,
+  closed: readonly Closed[],
+  jobs: ReadonlyMap<string, JobRecord>,
+): Promise<void> {
+  const deliveries: NewDelivery[] = [];
+  for (const { closing, run } of closed) {
+    const job = run.jobId === undefined ? undefined : jobs.get(run.jobId);
+    const settlement = closing.settle?.(job?.streak ?? NO_STREAK, run);
+    if (settlement) deliveries.push(...settlement.deliveries);
+    if (!job) continue;
+    if (settlement) job.streak = settlement.streak;
+    if (closing.strike === "strike") job.strikes += 1;
+    if (closing.strike === "clear") job.strikes = 0;
+    job.isChanged ||= touchesJob(closing);
+  }
+  await writeJobs(
+    tx,
+    [...jobs.values()].filter(({ isChanged }) => isChanged),
+  );
+  const newest = Math.max(0, ...closed.map(({ closing }) => closing.finishedAt));
+  await insertDeliveries(tx, deliveries, newest);
+}
+
+const JOB: Columns = { jobId: "text", failures: "int", cause: "text", isAlerted: "bool", strikes: "int" };
+
+async function writeJobs(tx: Transaction, jobs: readonly JobRecord[]): Promise<void> {
+  if (jobs.length === 0) return;
+  await tx.run(
+    `UPDATE "cursors" SET "failures" = x."failures", "cause" = x."cause", "isAlerted" = x."isAlerted", "strikes" = x."strikes"
+     FROM ${tx.dialect.rows("x", JOB)} WHERE "cursors"."jobId" = x."jobId"`,
+    [
+      encodeRows(
+        JOB,
+        jobs.map(({ jobId, streak, strikes }) => ({ jobId, strikes, ...streak })),
+      ),
+    ],
+  );
+}
+
+async function insertNextAttempts(tx: Transaction, closed: readonly Closed[]): Promise<void> {
+  const rows = closed.flatMap(({ closing, run }) => (closing.next ? nextAttempt(closing, run) : []));
+  const isNew = await insertRuns(tx, rows);
+  for (const row of rows) {
+    if (!isNew.has(row.id)) continue;
+    const data = { attempt: row.attempt, trigger: row.trigger, readyAt: row.readyAt };
+    tx.emit({ runId: row.id, jobId: row.jobId, at: row.createdAt, kind: "run-queued", data });
+  }
+}
+
+function nextAttempt({ next, finishedAt }: Closing, run: Run): RunRow[] {
+  if (!next) return [];
+  const { dedupeKey, kind, jobId, version, parentId, slot, effects, isExclusive } = run;
+  const isRetry = next.trigger === "retry";
+  return [
+    {
+      ...{ dedupeKey, kind, jobId, version, parentId, slot, effects, isExclusive },
+      ...next,
+      // A further attempt of a root is a root of its own; one of a task stays in its tree.
+      rootId: run.rootId === run.id ? next.id : run.rootId,
+      attempt: run.attempt + 1,
+      state: isRetry ? "waiting" : "queued",
+      reason: isRetry ? "retry" : undefined,
+      createdAt: finishedAt,
+    },
+  ];
+}
+
+const ENDED: Columns = { processId: "text", endedAt: "int", exitCode: "int" };
+
+async function endProcesses(tx: Transaction, closed: readonly Closed[]): Promise<void> {
+  const ended = closed.flatMap(({ closing }) =>
+    (closing.endedProcesses ?? []).map(({ id, exitCode }) => ({
+      processId: id,
+      exitCode,
+      endedAt: closing.finishedAt,
+    })),
+  );
+  if (ended.length === 0) return;
+  await tx.run(
+    `UPDATE "processes" SET "endedAt" = x."endedAt", "exitCode" = x."exitCode" FROM ${tx.dialect.rows("x", ENDED)}
+     WHERE "processes"."id" = x."processId" AND "processes"."endedAt" IS NULL`,
+    [encodeRows(ENDED, ended)],
+  );
+}
+
+function emitEnd(tx: Transaction, { closing, run }: Closed): void {
+  for (const event of closing.events ?? []) tx.emit(event);
+  const { state, reason, finishedAt } = closing;
+  const data = reason === undefined ? { state } : { state, reason };
+  tx.emit({ runId: run.id, jobId: run.jobId, at: finishedAt, kind: "run-finished", data });
+}

@@ -1,0 +1,217 @@
+// Rows and records: which column holds what, written once; `encodeRows` and `decode` do the rest for both engines.
+
+import type { Cursor, Definition, Suspension } from "../../records/definition.ts";
+import type { Delivery } from "../../records/delivery.ts";
+import type { NodeRecord } from "../../records/node.ts";
+import type { ProcessRecord } from "../../records/process.ts";
+import type { Resolution, Run } from "../../records/run.ts";
+import type { Row } from "./connection.ts";
+import type { ColumnKind, Columns } from "./dialect.ts";
+
+type ColumnsOf<Noun> = Readonly<Record<keyof Noun & string, ColumnKind>>;
+
+export const RUN = {
+  id: "text",
+  dedupeKey: "text",
+  attempt: "int",
+  kind: "text",
+  jobId: "text",
+  version: "int",
+  parentId: "text",
+  rootId: "text",
+  slot: "int",
+  slotTo: "int",
+  slotCount: "int",
+  isCountAtLeast: "bool",
+  trigger: "text",
+  state: "text",
+  reason: "text",
+  effects: "text",
+  isExclusive: "bool",
+  idempotencyKey: "text",
+  readyAt: "int",
+  startBy: "int",
+  owner: "text",
+  token: "int",
+  leaseUntil: "int",
+  createdAt: "int",
+  startedAt: "int",
+  finishedAt: "int",
+  lastActivityAt: "int",
+  cancelRequestedAt: "int",
+  cancelledBy: "text",
+  outcome: "json",
+  usage: "json",
+  outputFile: "text",
+  scriptSha256: "text",
+  isSuspect: "bool",
+} as const satisfies ColumnsOf<Run>;
+
+export const DEFINITION = {
+  jobId: "text",
+  version: "int",
+  digest: "text",
+  document: "text",
+  zone: "text",
+  anchor: "int",
+  source: "text",
+  inForceFrom: "int",
+  inForceTo: "int",
+  endedBy: "text",
+} as const satisfies ColumnsOf<Definition>;
+
+export const SUSPENSION = {
+  jobId: "text",
+  kind: "text",
+  from: "int",
+  to: "int",
+  by: "text",
+  reason: "text",
+  until: "int",
+} as const satisfies ColumnsOf<Suspension>;
+
+export const DELIVERY = {
+  id: "text",
+  key: "text",
+  runId: "text",
+  jobId: "text",
+  kind: "text",
+  target: "json",
+  part: "int",
+  body: "text",
+  repeatability: "text",
+  state: "text",
+  attempts: "int",
+  sequence: "int",
+  createdAt: "int",
+  nextAttemptAt: "int",
+  finishedAt: "int",
+  receipt: "json",
+  error: "text",
+  owner: "text",
+  token: "int",
+} as const satisfies ColumnsOf<Delivery>;
+
+export const PROCESS = {
+  id: "text",
+  runId: "text",
+  hostId: "text",
+  pid: "int",
+  startTime: "text",
+  processGroup: "int",
+  command: "text",
+  cwd: "text",
+  startedAt: "int",
+  endedAt: "int",
+  exitCode: "int",
+} as const satisfies ColumnsOf<ProcessRecord>;
+
+export const NODE = {
+  id: "text",
+  name: "text",
+  hostId: "text",
+  bootId: "text",
+  pid: "int",
+  startTime: "text",
+  version: "text",
+  startedAt: "int",
+  lastSeenAt: "int",
+  lastPassAt: "int",
+  clockOffsetMs: "int",
+  stoppingAt: "int",
+  stoppedAt: "int",
+  maxParallelRuns: "int",
+  liveRuns: "int",
+  url: "text",
+  lastError: "text",
+} as const satisfies ColumnsOf<NodeRecord>;
+
+export const RESOLUTION = {
+  runId: "text",
+  as: "text",
+  by: "text",
+  note: "text",
+  at: "int",
+} as const satisfies ColumnsOf<Resolution>;
+
+/** `"a"."x", "a"."y"` … of a table or alias. */
+export function columnList(columns: Columns, of: string): string {
+  return Object.keys(columns)
+    .map((name) => `${of}."${name}"`)
+    .join(", ");
+}
+
+/** The record in a row: NULL is undefined. The one place where a row is believed to have the form we wrote. */
+export function decode<Noun>(columns: ColumnsOf<Noun>, row: Row): Noun {
+  const kinds: Columns = columns;
+  const record: Row = {};
+  for (const name in kinds) record[name] = decodeValue(kinds[name], row[name]);
+  return record as Noun;
+}
+
+function decodeValue(kind: ColumnKind | undefined, value: unknown): unknown {
+  if (value === null || value === undefined) return undefined;
+  if (kind === "bool") return value === 1;
+  return kind === "json" ? JSON.parse(String(value)) : value;
+}
+
+/** One JSON array for `Dialect.rows`. Absent fields are NULL. */
+export function encodeRows(columns: Columns, records: readonly object[]): string {
+  const rows = records.map((record) => {
+    const row: Row = {};
+    for (const name in columns) {
+      const value = encodeValue(columns[name], Reflect.get(record, name));
+      if (value !== null) row[name] = value;
+    }
+    return row;
+  });
+  const text = JSON.stringify(rows);
+  return text.includes("\\u") ? JSON.stringify(rows, cleanText) : text;
+}
+
+function encodeValue(kind: ColumnKind | undefined, value: unknown): string | number | null {
+  // An absent flag is a false one.
+  if (kind === "bool") return value === true ? 1 : 0;
+  if (value === null || value === undefined) return null;
+  if (kind === "json") return JSON.stringify(value);
+  // Integer columns of PostgreSQL refuse a fraction; no unit of ours has one.
+  if (kind === "int") return Math.round(Number(value));
+  return String(value);
+}
+
+/** PostgreSQL text holds neither NUL nor half a surrogate pair; a script may print both. */
+function cleanText(_name: string, value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  return value
+    .replaceAll("\0", "\ufffd")
+    .replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd");
+}
+
+export function decodeRun(row: Row): Run {
+  return decode<Run>(RUN, row);
+}
+
+export function decodeDefinition(row: Row): Definition {
+  return decode<Definition>(DEFINITION, row);
+}
+
+/** A cursor's row with the suspensions that are open. */
+export function decodeCursor(row: Row, suspensions: readonly Suspension[]): Cursor {
+  const optional = (value: unknown) => (value === null ? undefined : Number(value));
+  return {
+    jobId: String(row.jobId),
+    version: Number(row.version),
+    revision: Number(row.revision),
+    nextSlot: optional(row.nextSlot),
+    dueAt: optional(row.dueAt),
+    startedSlots: Number(row.startedSlots),
+    streak: {
+      failures: Number(row.failures),
+      cause: row.cause === null ? undefined : String(row.cause),
+      isAlerted: row.isAlerted === 1,
+    },
+    strikes: Number(row.strikes),
+    suspensions,
+    removedAt: optional(row.removedAt),
+  };
+}

@@ -1,0 +1,90 @@
+// Ending runs that do not run, and asking live ones to end.
+
+import type { Instant } from "../../kernel/time.ts";
+import type { PassResult } from "../../records/ledger/slots.ts";
+import { LIVE_STATES, type RunState } from "../../records/run.ts";
+import { encodeRows } from "./codecs.ts";
+import type { Row } from "./connection.ts";
+import type { Columns } from "./dialect.ts";
+import type { Transaction } from "./store.ts";
+
+export const LIVE_LIST = LIVE_STATES.map((state) => `'${state}'`).join(",");
+/** SQL: not live, not terminal. Spelled as in the partial indexes. */
+export const PENDING = `"state" IN ('queued','waiting')`;
+
+type EndedRuns = PassResult["endedRuns"];
+
+const ENDING: Columns = { runId: "text", state: "text", reason: "text" };
+
+/** Ends queued and waiting runs; others are left alone. Returns those that ended. */
+export async function endOpenRuns(
+  tx: Transaction,
+  endings: readonly { runId: string; state: "skipped" | "cancelled"; reason: string }[],
+  now: Instant,
+): Promise<EndedRuns> {
+  if (endings.length === 0) return [];
+  const rows = await tx.all(
+    `UPDATE "runs" SET "state" = x."state", "reason" = x."reason", "finishedAt" = ?
+     FROM ${tx.dialect.rows("x", ENDING)} WHERE "runs"."id" = x."runId" AND "runs".${PENDING}
+     RETURNING "runs"."id", "runs"."jobId", "runs"."state", "runs"."reason"`,
+    // The expression's parameter comes second in the text on both engines.
+    [now, encodeRows(ENDING, endings)],
+  );
+  return reportEnded(tx, rows, now);
+}
+
+/** Runs that had to start by an instant that has passed: `skipped: overlap` (T7). */
+export async function expireStartBy(tx: Transaction, now: Instant): Promise<EndedRuns> {
+  const rows = await tx.all(
+    `UPDATE "runs" SET "state" = 'skipped', "reason" = 'overlap', "finishedAt" = ?
+     WHERE "startBy" IS NOT NULL AND ${PENDING} AND "startBy" <= ?
+     RETURNING "id", "jobId", "state", "reason"`,
+    [now, now],
+  );
+  return reportEnded(tx, rows, now);
+}
+
+function reportEnded(tx: Transaction, rows: readonly Row[], now: Instant): EndedRuns {
+  return rows.map((row) => {
+    const jobId = row.jobId === null ? undefined : String(row.jobId);
+    const ended = {
+      jobId,
+      runId: String(row.id),
+      state: String(row.state) as RunState,
+      reason: String(row.reason),
+    };
+    const kind = ended.state === "skipped" ? "slot-skipped" : "run-finished";
+    tx.emit({
+      runId: ended.runId,
+      jobId,
+      at: now,
+      kind,
+      data: { state: ended.state, reason: ended.reason },
+    });
+    return ended;
+  });
+}
+
+const CANCEL: Columns = { runId: "text", by: "text" };
+
+/** live → `cancelling`, with who asked (L11). Returns the ids of those newly asked. */
+export async function requestCancels(
+  tx: Transaction,
+  cancels: readonly { runId: string; by: string }[],
+  now: Instant,
+): Promise<string[]> {
+  if (cancels.length === 0) return [];
+  const rows = await tx.all(
+    `UPDATE "runs" SET "state" = 'cancelling', "cancelRequestedAt" = ?, "cancelledBy" = x."by"
+     FROM ${tx.dialect.rows("x", CANCEL)}
+     WHERE "runs"."id" = x."runId" AND "runs"."state" IN (${LIVE_LIST}) AND "runs"."cancelRequestedAt" IS NULL
+     RETURNING "runs"."id", "runs"."jobId", "runs"."cancelledBy"`,
+    [now, encodeRows(CANCEL, cancels)],
+  );
+  return rows.map((row) => {
+    const runId = String(row.id);
+    const jobId = row.jobId === null ? undefined : String(row.jobId);
+    tx.emit({ runId, jobId, at: now, kind: "run-cancelling", data: { by: row.cancelledBy } });
+    return runId;
+  });
+}

@@ -1,0 +1,100 @@
+// The ledger's events: one growing sequence that a reader can follow without ever missing a line.
+//
+// I1. SQLite has one writer, so the order of sequences is the order of commits.
+// I2. On PostgreSQL a sequence is the transaction's id × EVENTS_PER_TRANSACTION + n. A reader stops before the oldest
+//     transaction still under way, so no smaller sequence can appear behind what it has seen.
+
+import type { NewRunEvent, RunEvent } from "../../records/run.ts";
+import { encodeRows } from "./codecs.ts";
+import type { Row, Statements } from "./connection.ts";
+import type { Columns, Dialect } from "./dialect.ts";
+import type { Store } from "./store.ts";
+
+/** 2^15: leaves 2^38 transactions below 2^53, nine years at a thousand a second. */
+const EVENTS_PER_TRANSACTION = 32_768;
+const EVENT: Columns = { n: "int", runId: "text", jobId: "text", at: "int", kind: "text", data: "json" };
+/** Added to transaction ids, raised when a ledger moves to a younger server (open-ledger.ts). */
+const OFFSET = `COALESCE((SELECT "value"::bigint FROM "meta" WHERE "key" = 'eventOffset'), 0)`;
+const DEFAULT_LIMIT = 1_000;
+
+/** Writes events in order, last in their transaction. */
+export async function appendEvents(
+  tx: Statements & { dialect: Dialect },
+  events: readonly NewRunEvent[],
+): Promise<void> {
+  if (events.length === 0) return;
+  const kept = events.slice(0, EVENTS_PER_TRANSACTION);
+  const rows = kept.map((event, n) => ({ ...event, n, data: hasKeys(event.data) ? event.data : undefined }));
+  const source = tx.dialect.rows("x", EVENT);
+  const values = `x."runId", x."jobId", x."at", x."kind", x."data"`;
+  const columns = `"runId", "jobId", "at", "kind", "data"`;
+  await tx.run(
+    tx.dialect.engine === "sqlite"
+      ? `INSERT INTO "runEvents" (${columns}) SELECT ${values} FROM ${source}`
+      : `INSERT INTO "runEvents" ("sequence", ${columns}) SELECT (pg_current_xact_id()::text::bigint + ${OFFSET}) * ${EVENTS_PER_TRANSACTION} + x."n", ${values} FROM ${source}`,
+    [encodeRows(EVENT, rows)],
+  );
+}
+
+function hasKeys(data: Record<string, unknown>): boolean {
+  for (const _ in data) return true;
+  return false;
+}
+
+/** SQL: what a reader may see. Needs no parameter. */
+function visible(dialect: Dialect): string {
+  return dialect.engine === "sqlite"
+    ? "1 = 1"
+    : `"sequence" < (pg_snapshot_xmin(pg_current_snapshot())::text::bigint + ${OFFSET}) * ${EVENTS_PER_TRANSACTION}`;
+}
+
+export async function readEvents(
+  store: Store,
+  filter: { after?: number; runId?: string; jobId?: string; limit?: number },
+): Promise<RunEvent[]> {
+  const where = [visible(store.dialect), `"sequence" > ?`];
+  const params: (string | number)[] = [filter.after ?? 0];
+  if (filter.runId !== undefined) {
+    where.push(`"runId" = ?`);
+    params.push(filter.runId);
+  }
+  if (filter.jobId !== undefined) {
+    where.push(`"jobId" = ?`);
+    params.push(filter.jobId);
+  }
+  const rows = await store.connection.all(
+    `SELECT "sequence", "runId", "jobId", "at", "kind", "data" FROM "runEvents" WHERE ${where.join(" AND ")} ORDER BY "sequence" LIMIT ?`,
+    [...params, filter.limit ?? DEFAULT_LIMIT],
+  );
+  return rows.map(decodeEvent);
+}
+
+function decodeEvent(row: Row): RunEvent {
+  return {
+    sequence: Number(row.sequence),
+    runId: row.runId === null ? undefined : String(row.runId),
+    jobId: row.jobId === null ? undefined : String(row.jobId),
+    at: Number(row.at),
+    kind: String(row.kind),
+    data: row.data === null ? {} : (JSON.parse(String(row.data)) as Record<string, unknown>),
+  };
+}
+
+export async function lastSequence(store: Store): Promise<number> {
+  const row = await store.connection.get(
+    `SELECT "sequence" FROM "runEvents" WHERE ${visible(store.dialect)} ORDER BY "sequence" DESC LIMIT 1`,
+  );
+  return Number(row?.sequence ?? 0);
+}
+
+/** Keeps sequences growing when a dump was restored into a server whose transaction ids are lower. */
+export async function alignEventOffset(store: Store): Promise<void> {
+  if (store.dialect.engine === "sqlite") return;
+  await store.connection.run(
+    `INSERT INTO "meta" ("key", "value")
+     SELECT 'eventOffset', (m."top" / ${EVENTS_PER_TRANSACTION} + 1 - pg_current_xact_id()::text::bigint)::text
+     FROM (SELECT max("sequence") AS "top" FROM "runEvents") AS m
+     WHERE m."top" / ${EVENTS_PER_TRANSACTION} > pg_snapshot_xmax(pg_current_snapshot())::text::bigint + ${OFFSET}
+     ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"`,
+  );
+}

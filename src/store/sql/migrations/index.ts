@@ -1,0 +1,7 @@
+// The numbered migrations, in order. A migration that has been released never changes; a new one is added.
+
+import type { Dialect } from "../dialect.ts";
+import { ledgerTables } from "./0001-ledger.ts";
+
+/** Number n of the list takes a database from version n − 1 to n. */
+export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = [ledgerTables];

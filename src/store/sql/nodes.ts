@@ -1,0 +1,36 @@
+// Nodes as the ledger knows them.
+
+import { DAY } from "../../kernel/time.ts";
+import type { NodeRecord } from "../../records/node.ts";
+import { columnList, decode, encodeRows, NODE } from "./codecs.ts";
+import type { Store } from "./store.ts";
+
+export async function registerNode(store: Store, node: NodeRecord): Promise<void> {
+  const names = Object.keys(NODE);
+  const others = names.filter((name) => name !== "id");
+  await store.connection.transaction(async (tx) => {
+    await tx.run(`DELETE FROM "nodes" WHERE COALESCE("stoppedAt", "lastSeenAt") < ?`, [node.startedAt - DAY]);
+    await tx.run(
+      `INSERT INTO "nodes" (${names.map((name) => `"${name}"`).join(", ")}) SELECT ${names.map((name) => `x."${name}"`).join(", ")} FROM ${store.dialect.rows("x", NODE)} WHERE true
+       ON CONFLICT ("id") DO UPDATE SET ${others.map((name) => `"${name}" = excluded."${name}"`).join(", ")}`,
+      [encodeRows(NODE, [node])],
+    );
+  });
+}
+
+/** A field given as undefined becomes NULL; one that is not given stays. */
+export async function updateNode(store: Store, id: string, changes: Partial<NodeRecord>): Promise<void> {
+  const names = Object.keys(NODE).filter((name) => name !== "id" && name in changes);
+  if (names.length === 0) return;
+  await store.connection.run(
+    `UPDATE "nodes" SET ${names.map((name) => `"${name}" = x."${name}"`).join(", ")} FROM ${store.dialect.rows("x", NODE)} WHERE "nodes"."id" = x."id"`,
+    [encodeRows(NODE, [{ ...changes, id }])],
+  );
+}
+
+export async function nodes(store: Store): Promise<readonly NodeRecord[]> {
+  const rows = await store.connection.all(
+    `SELECT ${columnList(NODE, "n")} FROM "nodes" AS n ORDER BY n."startedAt" DESC, n."id"`,
+  );
+  return rows.map((row) => decode<NodeRecord>(NODE, row));
+}

@@ -1,0 +1,58 @@
+// Putting rows into the outbox, inside whatever transaction makes them (law 5).
+
+import { makeId } from "../../kernel/ids.ts";
+import type { Instant } from "../../kernel/time.ts";
+import type { NewDelivery } from "../../records/delivery.ts";
+import { encodeRows } from "./codecs.ts";
+import type { Columns } from "./dialect.ts";
+import type { Transaction } from "./store.ts";
+
+const NEW_DELIVERY: Columns = {
+  id: "text",
+  key: "text",
+  runId: "text",
+  jobId: "text",
+  kind: "text",
+  target: "json",
+  targetText: "text",
+  part: "int",
+  body: "text",
+  repeatability: "text",
+  state: "text",
+  createdAt: "int",
+  nextAttemptAt: "int",
+  finishedAt: "int",
+  error: "text",
+};
+
+/** Inserts rows whose keys are known neither to the outbox nor to its tombstones (O1, L8). Returns how many are new. */
+export async function insertDeliveries(
+  tx: Transaction,
+  deliveries: readonly NewDelivery[],
+  now: Instant,
+): Promise<number> {
+  if (deliveries.length === 0) return 0;
+  const rows = deliveries.map((delivery) => ({
+    ...delivery,
+    id: makeId(now, tx.store.random),
+    targetText: delivery.target.text,
+    createdAt: now,
+    nextAttemptAt: now,
+    finishedAt: delivery.state === "queued" ? undefined : now,
+  }));
+  const names = Object.keys(NEW_DELIVERY);
+  const inserted = await tx.all(
+    `INSERT INTO "deliveries" (${names.map((name) => `"${name}"`).join(", ")})
+     SELECT ${names.map((name) => `x."${name}"`).join(", ")} FROM ${tx.dialect.rows("x", NEW_DELIVERY)}
+     WHERE NOT EXISTS (SELECT 1 FROM "deliveryTombstones" AS t WHERE t."key" = x."key")
+     ON CONFLICT DO NOTHING RETURNING "id"`,
+    [encodeRows(NEW_DELIVERY, rows)],
+  );
+  const isNew = new Set(inserted.map((row) => row.id));
+  for (const row of rows) {
+    if (!isNew.has(row.id)) continue;
+    const data = { deliveryId: row.id, target: row.targetText, ...(row.error ? { error: row.error } : {}) };
+    tx.emit({ runId: row.runId, jobId: row.jobId, at: now, kind: `delivery-${row.state}`, data });
+  }
+  return isNew.size;
+}

@@ -1,0 +1,181 @@
+// Draining the outbox (O1–O5): in order per target, fenced like runs.
+
+import type { Instant } from "../../kernel/time.ts";
+import type { Delivery, NewDelivery } from "../../records/delivery.ts";
+import type { DeliveryClosing } from "../../records/ledger/outbox.ts";
+import { columnList, DELIVERY, decode, encodeRows } from "./codecs.ts";
+import type { Row } from "./connection.ts";
+import type { Columns } from "./dialect.ts";
+import { insertDeliveries } from "./outbox-rows.ts";
+import { leaseClock, leaseExpired, type Store, type Transaction, write } from "./store.ts";
+
+const DELIVERY_ID: Columns = { deliveryId: "text" };
+const NODE: Columns = { nodeId: "text" };
+/** SQL: no older row of the same target is unfinished (O2). */
+const IS_HEAD = `NOT EXISTS (SELECT 1 FROM "deliveries" AS o WHERE o."targetText" = d."targetText" AND o."sequence" < d."sequence" AND o."state" IN ('queued','sending'))`;
+
+const decodeDelivery = (row: Row) => decode<Delivery>(DELIVERY, row);
+const idsOf = (rows: readonly Row[]) =>
+  encodeRows(
+    DELIVERY_ID,
+    rows.map(({ id }) => ({ deliveryId: id })),
+  );
+
+export async function putDeliveries(
+  store: Store,
+  deliveries: readonly NewDelivery[],
+  now: Instant,
+): Promise<void> {
+  if (deliveries.length === 0) return;
+  const added = await write(store, (tx) => insertDeliveries(tx, deliveries, now));
+  if (added > 0) await store.wake();
+}
+
+interface TakeRequest {
+  nodeId: string;
+  now: Instant;
+  leaseMs: number;
+}
+
+/** queued → sending; of each target only the oldest unfinished row (O2). */
+export async function takeDeliveries(
+  store: Store,
+  request: TakeRequest & { limit: number },
+): Promise<readonly Delivery[]> {
+  const { nodeId, now, leaseMs, limit } = request;
+  return write(store, async (tx) => {
+    const rows = await tx.all(
+      `SELECT ${columnList(DELIVERY, "d")} FROM "deliveries" AS d WHERE d."state" = 'queued' AND d."nextAttemptAt" <= ?
+         AND ${IS_HEAD}
+       ORDER BY d."sequence" LIMIT ?${tx.dialect.skipLocked("d")}`,
+      [now, limit],
+    );
+    if (rows.length === 0) return [];
+    const clock = await leaseClock(store, tx);
+    await tx.run(
+      `UPDATE "deliveries" SET "state" = 'sending', "owner" = ?, "token" = "deliveries"."token" + 1, "attempts" = "deliveries"."attempts" + 1, "leaseEnd" = ?, "leaseBoot" = ?
+       FROM ${tx.dialect.rows("x", DELIVERY_ID)} WHERE "deliveries"."id" = x."deliveryId"`,
+      [nodeId, clock.nowMs + leaseMs, clock.boot, idsOf(rows)],
+    );
+    return rows.map(decodeDelivery).map((delivery) => {
+      const { runId, jobId, id } = delivery;
+      const attempts = delivery.attempts + 1;
+      tx.emit({
+        runId,
+        jobId,
+        at: now,
+        kind: "delivery-sending",
+        data: { deliveryId: id, attempt: attempts },
+      });
+      return { ...delivery, state: "sending", owner: nodeId, token: delivery.token + 1, attempts } as const;
+    });
+  });
+}
+
+/** `sending` rows whose owner is gone: ours, still `sending`, with a higher token (O3). */
+export async function takeOverDeliveries(
+  store: Store,
+  request: TakeRequest & { deadNodes: readonly string[] },
+): Promise<readonly Delivery[]> {
+  const { nodeId, now, leaseMs, deadNodes } = request;
+  return write(store, async (tx) => {
+    const clock = await leaseClock(store, tx);
+    const rows = await tx.all(
+      `SELECT ${columnList(DELIVERY, "d")} FROM "deliveries" AS d WHERE d."state" = 'sending' AND d."owner" <> ?
+         AND (${leaseExpired("d")} OR d."owner" IN (SELECT x."nodeId" FROM ${tx.dialect.rows("x", NODE)}))
+       ORDER BY d."sequence"${tx.dialect.skipLocked("d")}`,
+      [
+        nodeId,
+        clock.boot,
+        clock.nowMs,
+        encodeRows(
+          NODE,
+          deadNodes.map((id) => ({ nodeId: id })),
+        ),
+      ],
+    );
+    if (rows.length === 0) return [];
+    await tx.run(
+      `UPDATE "deliveries" SET "owner" = ?, "token" = "deliveries"."token" + 1, "leaseEnd" = ?, "leaseBoot" = ?
+       FROM ${tx.dialect.rows("x", DELIVERY_ID)} WHERE "deliveries"."id" = x."deliveryId"`,
+      [nodeId, clock.nowMs + leaseMs, clock.boot, idsOf(rows)],
+    );
+    return rows.map(decodeDelivery).map((delivery) => {
+      const { id, runId, jobId, owner } = delivery;
+      const data = { deliveryId: id, previousOwner: owner };
+      tx.emit({ runId, jobId, at: now, kind: "delivery-taken-over", data });
+      return { ...delivery, owner: nodeId, token: delivery.token + 1 };
+    });
+  });
+}
+
+const CLOSING: Columns = {
+  deliveryId: "text",
+  owner: "text",
+  token: "int",
+  state: "text",
+  receipt: "json",
+  error: "text",
+  finishedAt: "int",
+  nextAttemptAt: "int",
+};
+
+export async function closeDeliveries(
+  store: Store,
+  closings: readonly DeliveryClosing[],
+): Promise<readonly ("closed" | "lost")[]> {
+  if (closings.length === 0) return [];
+  const rows = closings.map((closing) => ({
+    ...closing,
+    deliveryId: closing.id,
+    state: closing.kind === "retry" ? "queued" : closing.kind,
+  }));
+  return write(store, async (tx) => {
+    const closed = await tx.all(
+      `UPDATE "deliveries" SET "state" = x."state", "receipt" = x."receipt", "error" = x."error", "finishedAt" = x."finishedAt",
+         "nextAttemptAt" = COALESCE(x."nextAttemptAt", "deliveries"."nextAttemptAt"), "owner" = NULL, "leaseEnd" = NULL, "leaseBoot" = NULL
+       FROM ${tx.dialect.rows("x", CLOSING)}
+       WHERE "deliveries"."id" = x."deliveryId" AND "deliveries"."token" = x."token" AND "deliveries"."owner" = x."owner" AND "deliveries"."state" = 'sending'
+       RETURNING "deliveries"."id", "deliveries"."runId", "deliveries"."jobId", "deliveries"."state", "deliveries"."error"`,
+      [encodeRows(CLOSING, rows)],
+    );
+    const isClosed = new Map(closed.map((row) => [String(row.id), row]));
+    return closings.map((closing) => {
+      const row = isClosed.get(closing.id);
+      if (!row) return "lost";
+      emitClosing(tx, closing, row);
+      return "closed";
+    });
+  });
+}
+
+function emitClosing(tx: Transaction, closing: DeliveryClosing, row: Row): void {
+  const text = (value: unknown) => (value === null ? undefined : String(value));
+  const data = { deliveryId: closing.id, ...(closing.kind === "delivered" ? {} : { error: closing.error }) };
+  const at = closing.kind === "retry" ? tx.store.clock.now() : closing.finishedAt;
+  tx.emit({ runId: text(row.runId), jobId: text(row.jobId), at, kind: `delivery-${closing.kind}`, data });
+}
+
+export async function retryDelivery(store: Store, id: string, now: Instant): Promise<Delivery | undefined> {
+  const row = await write(store, async (tx) => {
+    const retried = await tx.get(
+      `UPDATE "deliveries" SET "state" = 'queued', "attempts" = 0, "nextAttemptAt" = ?, "finishedAt" = NULL, "error" = NULL, "receipt" = NULL, "owner" = NULL, "token" = "token" + 1
+       WHERE "id" = ? AND "state" IN ('dead','unknown') RETURNING ${columnList(DELIVERY, `"deliveries"`)}`,
+      [now, id],
+    );
+    if (!retried) return undefined;
+    const { runId, jobId } = decodeDelivery(retried);
+    tx.emit({ runId, jobId, at: now, kind: "delivery-queued", data: { deliveryId: id, by: "person" } });
+    return retried;
+  });
+  if (!row) return undefined;
+  await store.wake();
+  return decodeDelivery(row);
+}
+
+export async function nextDeliveryAt(store: Store): Promise<Instant | undefined> {
+  const row = await store.connection.get(
+    `SELECT min(d."nextAttemptAt") AS "at" FROM "deliveries" AS d WHERE d."state" = 'queued' AND ${IS_HEAD}`,
+  );
+  return typeof row?.at === "number" ? row.at : undefined;
+}

@@ -1,0 +1,57 @@
+// One pass (T6–T8, L2, L11): decide what is due, expire what came too late, claim what is ready. One transaction.
+
+import type { Instant } from "../../kernel/time.ts";
+import type { PassRequest, PassResult } from "../../records/ledger/slots.ts";
+import { type Applied, applyDecisions, decideAll } from "./apply-decisions.ts";
+import { claimReady } from "./claim-ready.ts";
+import { expireStartBy, PENDING } from "./endings.ts";
+import { type Store, type Transaction, write } from "./store.ts";
+import { endExpiredSuspensions } from "./suspensions.ts";
+import { readViews } from "./views.ts";
+
+const DEFAULT_MAX_JOBS = 1_000;
+
+export async function pass(store: Store, request: PassRequest): Promise<PassResult> {
+  return write(store, async (tx) => {
+    const { now } = request;
+    await endExpiredSuspensions(tx, now);
+    const due = await decideDue(tx, request);
+    const expired = await expireStartBy(tx, now);
+    const { claimed, isFull } = await claimReady(tx, request);
+    return {
+      ...due.applied,
+      endedRuns: [...due.applied.endedRuns, ...expired],
+      claimed,
+      nextWakeAt: await nextWakeAt(tx, now),
+      hasMore: due.hasMore || isFull,
+    };
+  });
+}
+
+async function decideDue(
+  tx: Transaction,
+  request: PassRequest,
+): Promise<{ applied: Applied; hasMore: boolean }> {
+  const maxJobs = request.maxJobs ?? DEFAULT_MAX_JOBS;
+  const views = await readViews(
+    tx,
+    `WHERE c."dueAt" IS NOT NULL AND c."dueAt" <= ? ORDER BY c."dueAt", c."jobId" LIMIT ?`,
+    [request.now, maxJobs],
+    tx.dialect.skipLocked("c"),
+  );
+  const decided = decideAll(views, request.decide, request.now);
+  return { applied: await applyDecisions(tx, decided, request), hasMore: views.length === maxJobs };
+}
+
+/** Rows that are ready already wait for capacity, an overlap or another node: an ending wakes those, not the clock. */
+async function nextWakeAt(tx: Transaction, now: Instant): Promise<Instant | undefined> {
+  const row = await tx.get(
+    `SELECT (SELECT min("dueAt") FROM "cursors" WHERE "dueAt" IS NOT NULL) AS "due",
+       (SELECT min("readyAt") FROM "runs" WHERE ${PENDING} AND "readyAt" > ?) AS "ready",
+       (SELECT min("startBy") FROM "runs" WHERE "startBy" IS NOT NULL AND ${PENDING}) AS "startBy",
+       (SELECT min("until") FROM "suspensions" WHERE "to" IS NULL AND "until" IS NOT NULL) AS "until"`,
+    [now],
+  );
+  const instants = Object.values(row ?? {}).filter((value) => typeof value === "number");
+  return instants.length === 0 ? undefined : Math.min(...instants);
+}

@@ -1,0 +1,108 @@
+// After a backward step of the wall clock (T8): what was closed too early is open again, what started early is named.
+//
+// I1. Rows of slots that never began are deleted, never rewritten: a terminal row does not change.
+
+import type { Instant } from "../../kernel/time.ts";
+import type { JobView, SlotLedger } from "../../records/ledger/slots.ts";
+import { encodeRows } from "./codecs.ts";
+import type { Row } from "./connection.ts";
+import type { Columns } from "./dialect.ts";
+import { type Store, type Transaction, write } from "./store.ts";
+import { closeSuspension } from "./suspensions.ts";
+import { readViews } from "./views.ts";
+
+type NextSlot = Parameters<SlotLedger["rewind"]>[1];
+
+const JOB: Columns = { jobId: "text" };
+const RUN_ID: Columns = { runId: "text" };
+
+export async function rewind(store: Store, now: Instant, next: NextSlot): Promise<readonly string[]> {
+  return write(store, async (tx) => {
+    const ahead = await rowsAhead(tx, now);
+    const jobs = [...new Set(ahead.map(({ jobId }) => String(jobId)))];
+    if (jobs.length === 0) return [];
+    const views = await readViews(
+      tx,
+      `JOIN ${tx.dialect.rows("x", JOB)} ON x."jobId" = c."jobId" WHERE c."removedAt" IS NULL ORDER BY c."jobId"`,
+      [
+        encodeRows(
+          JOB,
+          jobs.map((jobId) => ({ jobId })),
+        ),
+      ],
+      tx.dialect.forUpdate("c"),
+    );
+    // Read again under the locks: a node may have started one in between.
+    const rows = await rowsAhead(tx, now);
+    for (const view of views) {
+      const own = rows.filter(({ jobId }) => jobId === view.cursor.jobId);
+      await rewindJob(tx, { view, rows: own, now, next });
+    }
+    return views.map(({ cursor }) => cursor.jobId);
+  });
+}
+
+async function rowsAhead(tx: Transaction, now: Instant): Promise<Row[]> {
+  return tx.all(
+    `SELECT "id", "jobId", "slot", "state", "startedAt" FROM "runs" WHERE "attempt" = 1 AND "jobId" IS NOT NULL AND ("slot" > ? OR "slotTo" > ?) ORDER BY "slot"`,
+    [now, now],
+  );
+}
+
+const neverBegan = ({ state, startedAt }: Row) =>
+  startedAt === null && ["skipped", "missed", "queued", "waiting"].includes(String(state));
+
+interface RewindJob {
+  view: JobView;
+  rows: readonly Row[];
+  now: Instant;
+  next: NextSlot;
+}
+
+async function rewindJob(tx: Transaction, { view, rows, now, next }: RewindJob): Promise<void> {
+  const { jobId } = view.cursor;
+  const voided = rows.filter(neverBegan);
+  const begun = rows.filter((row) => !neverBegan(row));
+  await voidRows(tx, voided, now);
+  for (const row of begun) await markEarly(tx, String(row.id), now);
+  const began = new Set(begun.map(({ slot }) => Number(slot)));
+  const first = voided.length > 0 ? Number(voided[0]?.slot) : undefined;
+  // A stretch that reaches from before `now` to behind it is decided again from its start.
+  const place =
+    first !== undefined && first <= now
+      ? { slot: first, dueAt: first }
+      : next(view, (slot) => began.has(slot));
+  await tx.run(
+    `UPDATE "cursors" SET "nextSlot" = ?, "dueAt" = ?, "revision" = "revision" + 1 WHERE "jobId" = ?`,
+    [place?.slot ?? null, place?.dueAt ?? null, jobId],
+  );
+  if (place) await closeSuspension(tx, { jobId, kind: "completed", now });
+  const data = { change: "rewind", voided: voided.length, early: begun.length };
+  tx.emit({ runId: undefined, jobId, at: now, kind: "job-changed", data });
+}
+
+async function voidRows(tx: Transaction, rows: readonly Row[], now: Instant): Promise<void> {
+  if (rows.length === 0) return;
+  await tx.run(`DELETE FROM "runs" WHERE "id" IN (SELECT x."runId" FROM ${tx.dialect.rows("x", RUN_ID)})`, [
+    encodeRows(
+      RUN_ID,
+      rows.map(({ id }) => ({ runId: id })),
+    ),
+  ]);
+  for (const { id, jobId, slot, state } of rows)
+    tx.emit({
+      runId: String(id),
+      jobId: String(jobId),
+      at: now,
+      kind: "slot-voided",
+      data: { slot, state },
+    });
+}
+
+async function markEarly(tx: Transaction, runId: string, now: Instant): Promise<void> {
+  await tx.run(
+    `INSERT INTO "resolutions" ("runId", "as", "by", "note", "at") SELECT "id", 'early', 'clock', 'the wall clock was set back', ? FROM "runs"
+     WHERE "id" = ? AND NOT EXISTS (SELECT 1 FROM "resolutions" AS e WHERE e."runId" = ? AND e."as" = 'early')`,
+    [now, runId, runId],
+  );
+}

@@ -1,0 +1,77 @@
+// What every operation of the ledger works with: an open database, and the world it is told about.
+//
+// I1. Events of a transaction are collected and written last, so that their order is the order of commits.
+
+import type { Random } from "../../kernel/ids.ts";
+import type { Clock, Instant } from "../../kernel/time.ts";
+import type { HostIdentity } from "../../records/process.ts";
+import type { NewRunEvent } from "../../records/run.ts";
+import type { Connection, Statements } from "./connection.ts";
+import type { Dialect } from "./dialect.ts";
+import { appendEvents } from "./events.ts";
+
+export interface Store {
+  readonly connection: Connection;
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly host: HostIdentity;
+  /** Tells other processes; never throws. */
+  wake(): Promise<void>;
+}
+
+/** A write transaction under way. */
+export interface Transaction extends Statements {
+  readonly store: Store;
+  readonly dialect: Dialect;
+  emit(event: NewRunEvent): void;
+}
+
+/** Runs `work` in one write transaction with its events. `work` may run again (see `Connection.transaction`). */
+export async function write<Result>(
+  store: Store,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  return store.connection.transaction(async (statements) => {
+    const events: NewRunEvent[] = [];
+    const tx: Transaction = {
+      ...statements,
+      store,
+      dialect: store.dialect,
+      emit: (event) => void events.push(event),
+    };
+    const result = await work(tx);
+    await appendEvents(tx, events);
+    return result;
+  });
+}
+
+/** The clock that leases count on (L4): monotonic ms of one boot on SQLite, the database's clock on PostgreSQL. */
+export interface LeaseClock {
+  nowMs: number;
+  boot: string;
+  /** The wall time that belongs to `nowMs`, for people. */
+  wall: Instant;
+}
+
+export async function leaseClock(store: Store, statements: Statements): Promise<LeaseClock> {
+  if (store.dialect.engine === "sqlite") {
+    return {
+      nowMs: Math.floor(store.clock.monotonicMs()),
+      boot: store.host.bootId,
+      wall: store.clock.now(),
+    };
+  }
+  const nowMs = await databaseNow(statements);
+  return { nowMs, boot: "database", wall: nowMs };
+}
+
+/** PostgreSQL's clock, ms. */
+export async function databaseNow(statements: Statements): Promise<Instant> {
+  return Number((await statements.get(`SELECT nightshift_now() AS "now"`))?.now);
+}
+
+/** SQL: the lease of a row has run out. Parameters: boot, nowMs. */
+export function leaseExpired(of: string): string {
+  return `(${of}."leaseBoot" IS DISTINCT FROM ? OR ${of}."leaseEnd" <= ?)`;
+}

@@ -1,0 +1,13 @@
+// The ledger's contract: one suite, run on every driver. Each file tells the rules of one part of the port.
+
+import { describe } from "vitest";
+import { claimRules } from "./claims.ts";
+import type { Bench } from "./fixtures.ts";
+import { slotRules } from "./slots.ts";
+
+export function ledgerContract(name: string, open: () => Promise<Bench>): void {
+  describe(`ledger on ${name}`, () => {
+    slotRules(open);
+    claimRules(open);
+  });
+}
