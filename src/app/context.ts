@@ -38,8 +38,8 @@ export interface Context {
   zone: string;
   idleOverrideMs: number | undefined;
   platforms: AdapterTable;
-  /** Kinds of work this version can do. */
-  workKinds: WorkTable;
+  /** Kinds of work beyond scripts, brought by an embedding program. */
+  work: WorkTable;
   scriptPlace: ScriptPlace;
   env: Readonly<Record<string, string | undefined>>;
   isAlive(process: Pick<ProcessIdentity, "pid" | "startTime">): boolean;

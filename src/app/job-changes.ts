@@ -4,8 +4,9 @@ import { Fault } from "../kernel/errors.ts";
 import type { Instant } from "../kernel/time.ts";
 import type { SuspensionKind } from "../records/definition.ts";
 import type { JobDocument } from "../records/job.ts";
-import type { ChangeResult, JobChange, JobView } from "../records/ledger/slots.ts";
-import { cursorAfter, settleForEdit } from "../schedule/cursor.ts";
+import type { ChangeResult, DecideJob, JobChange, JobView } from "../records/ledger/slots.ts";
+import { makeCursorAfter } from "../schedule/cursor-after.ts";
+import { makeSettle, settleForEdit } from "../schedule/settle.ts";
 import type { Context } from "./context.ts";
 
 export interface Suspending {
@@ -14,20 +15,32 @@ export interface Suspending {
   until?: Instant;
 }
 
-/** Changes that are no new version: the cursor's old state settles what is due, then the new one counts (D4). */
+/** Changes that are no new version: what was due before is settled under the old state, then the new one counts (D4). */
 export async function changeJob(context: Context, jobId: string, change: JobChange): Promise<ChangeResult> {
   const now = await context.ledger.now();
+  const cursorAfter = makeCursorAfter(context.parseJob);
+  // A pause and its end start the cursor afresh; a hold leaves it where it is, its slots go on being due.
+  const isScheduleChanged =
+    (change.kind === "suspend" || change.kind === "resume") && change.suspension !== "held";
   const result = await context.ledger.changeJob({
     jobId,
     now,
     change,
-    settle: context.decide,
-    next: (view, at) =>
-      cursorAfter(context.parseJob)(view, at, { isScheduleChanged: change.kind === "resume" }),
+    settle: settleFor(context, change),
+    next: (view, at) => cursorAfter(view, at, { isScheduleChanged }),
     digest: context.digest,
   });
   await context.ledger.wakeOthers();
   return result;
+}
+
+function settleFor(context: Context, change: JobChange): DecideJob {
+  if (change.kind === "remove")
+    return makeSettle(context.parseJob, { reason: "removed", isCursorKept: false });
+  if (change.kind !== "suspend" || change.suspension === "completed") return context.decide;
+  if (change.suspension === "held")
+    return makeSettle(context.parseJob, { reason: "held", isCursorKept: true });
+  return makeSettle(context.parseJob, { reason: "paused", isCursorKept: false });
 }
 
 export interface NewDefinition {
@@ -47,6 +60,8 @@ export async function recordDefinition(context: Context, definition: NewDefiniti
   const { document, digest, source, zone, anchor, previous } = definition;
   const now = await context.ledger.now();
   const isLiving = previous !== undefined && previous.cursor.removedAt === undefined;
+  const isScheduleChanged = isTimingChanged(previous, definition);
+  const cursorAfter = makeCursorAfter(context.parseJob);
   const result = await context.ledger.changeJob({
     jobId: document.id,
     now,
@@ -60,9 +75,8 @@ export async function recordDefinition(context: Context, definition: NewDefiniti
       source,
       by: context.actor,
     },
-    settle: settleForEdit(context.parseJob),
-    next: (view, at) =>
-      cursorAfter(context.parseJob)(view, at, { isScheduleChanged: isTimingChanged(previous, definition) }),
+    settle: settleForEdit(context.parseJob, { isScheduleChanged }),
+    next: (view, at) => cursorAfter(view, at, { isScheduleChanged }),
     digest: context.digest,
   });
   await context.ledger.wakeOthers();

@@ -61,7 +61,7 @@ export async function checkDocument(
 
 /** What a dropped file is parsed with; nothing is checked that could change by itself (script, targets). Throws as `resolveJob`. */
 export function resolveDocument(
-  context: Pick<Context, "platforms" | "config" | "idleOverrideMs">,
+  context: Pick<Context, "config" | "idleOverrideMs" | "parseTargets">,
   document: JobDocument,
   fixed: { zone: string; anchor: Instant; now: Instant },
 ): Job {
@@ -76,7 +76,7 @@ export function resolveDocument(
 }
 
 async function checkWork(context: Context, job: Job): Promise<void> {
-  const unsupported = unsupportedWork(context.workKinds, job.work);
+  const unsupported = unsupportedWork(context.work, job.work);
   if (unsupported) {
     throw new Fault("input.refused", `${unsupported}.`, {
       hint: "Use a script job: --script FILE in the home's scripts/.",

@@ -5,23 +5,16 @@
 import { Fault } from "../kernel/errors.ts";
 import { makeId } from "../kernel/ids.ts";
 import { formatInstant, type Instant } from "../kernel/time.ts";
-import type { Job, JobDocument } from "../records/job.ts";
-import { formatJobDocument, parseJobDocument } from "../records/job-document.ts";
+import type { JobDocument } from "../records/job.ts";
+import { formatJobDocument } from "../records/job-document.ts";
 import type { ChangeResult, JobView } from "../records/ledger/slots.ts";
-import { patchYaml } from "../records/yaml-patch.ts";
 import type { Context } from "./context.ts";
 import { type JobShowDocument, jobShowDocument, type RunDocument, runDocument } from "./documents.ts";
+import { findJob } from "./find-job.ts";
 import { changeJob, recordDefinition, type Suspending } from "./job-changes.ts";
-import { checkDocument, nextSlots, targetTexts } from "./job-documents.ts";
-import { nodesUp } from "./nodes.ts";
-
-/** What creating or changing a job echoes (law 10). */
-export type JobEcho = JobShowDocument & {
-  understood: string;
-  nextSlots: string[];
-  deliverTo: string[];
-  warnings: string[];
-};
+import { checkDocument, nextSlots } from "./job-documents.ts";
+import { dryEcho, echo, type JobEcho } from "./job-echo.ts";
+import { versionConflict } from "./job-editing.ts";
 
 export interface AddOptions {
   /** Created paused, with this reason, in one step. */
@@ -68,30 +61,6 @@ export async function addJob(
   return echo(context, draft.id, { display: checked.display, warnings: checked.warnings });
 }
 
-/** One job by id, else by name (case-insensitive). Throws `input.not-found`, `input.ambiguous`. */
-export async function findJob(context: Pick<Context, "ledger">, idOrName: string): Promise<JobView> {
-  const exact = await context.ledger.job(idOrName);
-  if (exact && exact.cursor.removedAt === undefined) return exact;
-  const wanted = idOrName.toLowerCase();
-  const all = await context.ledger.jobs();
-  const named = all.filter((view) => {
-    const { id, name } = JSON.parse(view.definition.document) as JobDocument;
-    return id.toLowerCase() === wanted || name?.toLowerCase() === wanted;
-  });
-  const [only, ...others] = named;
-  if (only && others.length === 0) return only;
-  if (only) {
-    const ids = named.map((view) => view.definition.jobId);
-    throw new Fault("input.ambiguous", `"${idOrName}" names ${ids.length} jobs: ${ids.join(", ")}.`, {
-      hint: "Use the id.",
-      details: { candidates: ids },
-    });
-  }
-  throw new Fault("input.not-found", `There is no job "${idOrName}".`, {
-    hint: "See `nightshift job list`.",
-  });
-}
-
 /** `job list`: by id. */
 export async function listJobs(context: Context): Promise<JobShowDocument[]> {
   const views = await context.ledger.jobs();
@@ -103,88 +72,6 @@ export async function showJob(context: Context, idOrName: string): Promise<JobSh
   const view = await findJob(context, idOrName);
   const last = await context.ledger.lastRuns([view.definition.jobId]);
   return jobShowDocument(view, last.get(view.definition.jobId));
-}
-
-/** The person's own text, as it stands in the source. */
-export async function readJobText(
-  context: Context,
-  idOrName: string,
-): Promise<{ view: JobView; text: string; digest: string }> {
-  const view = await findJob(context, idOrName);
-  const entry = await context.source.read(view.definition.source);
-  if (!entry) {
-    throw new Fault(
-      "input.not-found",
-      `The definition of job "${view.definition.jobId}" is gone: ${view.definition.source}.`,
-      {
-        hint: "Put the file back, or `nightshift job remove` it.",
-      },
-    );
-  }
-  return { view, text: entry.text, digest: entry.digest };
-}
-
-/** Changes only the keys named; the person's comments and key order stay (D3). Throws `input.conflict` after a lost race. */
-export async function updateJob(
-  context: Context,
-  idOrName: string,
-  patch: Partial<JobDocument>,
-  options: { expectVersion?: number } = {},
-): Promise<JobEcho> {
-  const { view, text, digest } = await readJobText(context, idOrName);
-  if (options.expectVersion !== undefined && options.expectVersion !== view.definition.version) {
-    throw versionConflict(view, `version ${options.expectVersion}`);
-  }
-  return replaceText(context, view, { text: patchYaml(text, { ...patch }), digest, isWhole: false });
-}
-
-/** Replaces the whole text, as an editor does (D3). `digest` is that of the text the person began with. */
-export async function replaceJobText(
-  context: Context,
-  view: JobView,
-  edited: { text: string; digest: string },
-): Promise<JobEcho> {
-  return replaceText(context, view, { ...edited, isWhole: true });
-}
-
-async function replaceText(
-  context: Context,
-  view: JobView,
-  edited: { text: string; digest: string; isWhole: boolean },
-): Promise<JobEcho> {
-  const { jobId, source } = view.definition;
-  const now = await context.ledger.now();
-  const { document, warnings } = parseJobDocument(edited.text, { file: source, defaultId: jobId });
-  if (document.id !== jobId) {
-    throw new Fault("input.conflict", `The id of job "${jobId}" cannot become "${document.id}".`, {
-      hint: "An id never changes; add a new job and remove this one.",
-    });
-  }
-  const before = JSON.parse(view.definition.document) as JobDocument;
-  const isRescheduled =
-    JSON.stringify([before.schedule, before.timezone]) !==
-    JSON.stringify([document.schedule, document.timezone]);
-  const anchor = isRescheduled ? now : view.definition.anchor;
-  const checked = await checkDocument(context, document, {
-    now,
-    anchor,
-    zone: view.definition.zone,
-    refusePast: isRescheduled,
-  });
-  const text = isRescheduled
-    ? patchYaml(edited.text, { schedule: checked.document.schedule, timezone: checked.document.timezone })
-    : edited.text;
-  const written = await context.source.write(source, text, edited.digest);
-  if (written.kind === "conflict") throw versionConflict(view, "the text this change began with");
-  await recordDefinition(context, {
-    document: isRescheduled ? checked.document : document,
-    digest: written.digest,
-    source,
-    zone: checked.job.timezone,
-    anchor,
-    previous: view,
-  });
-  return echo(context, jobId, { display: checked.display, warnings: [...warnings, ...checked.warnings] });
 }
 
 export async function pauseJob(
@@ -277,65 +164,8 @@ export async function jobNext(
   return { id: job.id, next: from === undefined ? [] : nextSlots(job, from, count).map(formatInstant) };
 }
 
-async function echo(
-  context: Context,
-  jobId: string,
-  said: { display: string | undefined; warnings: string[] },
-): Promise<JobEcho> {
-  const { definition, cursor } = await findJob(context, jobId);
-  const job = context.parseJob(definition);
-  const now = await context.ledger.now();
-  const isUp = (await nodesUp(context)).length > 0;
-  const warnings = isUp
-    ? said.warnings
-    : [...said.warnings, "no node is up to run it: start one with `nightshift up`."];
-  const shown = await showJob(context, jobId);
-  const slots = cursor.dueAt === undefined ? [] : nextSlots(job, now, 3);
-  return {
-    ...shown,
-    understood: said.display ?? "by hand",
-    nextSlots: slots.map(formatInstant),
-    deliverTo: targetTexts(job),
-    warnings,
-  };
-}
-
-function dryEcho(
-  document: JobDocument,
-  job: Job,
-  said: { now: Instant; display: string | undefined; warnings: string[] },
-): JobEcho {
-  const next = nextSlots(job, said.now, 3).map(formatInstant);
-  return {
-    ...document,
-    timezone: job.timezone,
-    state: job.enabled ? "scheduled" : "disabled",
-    stateReason: "not created: --dry-run",
-    version: 0,
-    source: "",
-    next: next[0] ?? null,
-    lastRun: null,
-    understood: said.display ?? "by hand",
-    nextSlots: next,
-    deliverTo: targetTexts(job),
-    warnings: said.warnings,
-  };
-}
-
 function idTaken(id: string): Fault {
   return new Fault("input.conflict", `There is a job "${id}" already.`, {
     hint: `Choose another --id, or change it with \`nightshift job update ${id}\`.`,
   });
-}
-
-function versionConflict(view: JobView, expected: string): Fault {
-  const { jobId, version } = view.definition;
-  return new Fault(
-    "input.conflict",
-    `Job "${jobId}" is at version ${version} now, not at ${expected}; nothing was changed.`,
-    {
-      hint: "Look at it again (`nightshift job show`), then repeat the change.",
-      retry: "later",
-    },
-  );
 }

@@ -22,7 +22,7 @@ export interface LiveRunDeps {
   log: Log;
   touch(runId: string): void;
   appendEvents(events: readonly NewRunEvent[]): Promise<void>;
-  begin(live: LiveRun, process: ProcessRecord | undefined): Promise<boolean>;
+  begin(live: LiveRun, start: { process?: ProcessRecord; scriptSha256?: string }): Promise<boolean>;
 }
 
 export class LiveRun {
@@ -30,8 +30,8 @@ export class LiveRun {
   readonly claim: Claim;
   job: Job | undefined;
   hasBegun = false;
+  startedAt: Instant | undefined;
   process: ProcessRecord | undefined;
-  scriptSha256: string | undefined;
   lastActivity = "claimed";
   lastActivityAt: Instant;
   /** Settles when the run is closed or lost; set by the runner. */
@@ -82,11 +82,11 @@ export class LiveRun {
       lineage: { rootId: run.rootId, parentId: run.parentId, depth: run.parentId === undefined ? 0 : 1 },
       signal: this.signal,
       abortReason: () => this.#reason,
-      begin: async (process) => {
-        const hasBegun = await this.#deps.begin(this, process);
-        if (hasBegun) Object.assign(this, { hasBegun, process });
-        return hasBegun;
-      },
+      begin: (process, scriptSha256) =>
+        this.#deps.begin(this, {
+          ...(process && { process }),
+          ...(scriptSha256 !== undefined && { scriptSha256 }),
+        }),
       touch: (activity) => this.#touch(activity),
       emit: (kind, data) => this.#emit(kind, data),
       log: this.#deps.log,

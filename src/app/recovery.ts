@@ -17,6 +17,16 @@ import type { HostIdentity, ProcessIdentity, ProcessRecord } from "../records/pr
 /** L7: a run that began this short before its node died may have killed it. */
 const YOUNG_MS = MINUTE;
 
+export interface EndedRun {
+  taken: TakenRun;
+  outcome: Outcome;
+  /** What was ended, for the run's log. */
+  cleanup: Record<string, unknown>;
+  isStrike: boolean;
+}
+
+export type UnknownPlan = Pick<Closing, "state" | "reason" | "next" | "settle">;
+
 export interface RecoveryDeps {
   ledger: Ledger;
   clock: Clock;
@@ -30,12 +40,8 @@ export interface RecoveryDeps {
     processes: readonly ProcessRecord[],
     runId: string,
   ): Promise<{ ended: readonly number[]; survivors: readonly number[] }>;
-  /** State, next attempt and alerts of an `unknown` outcome. */
-  planUnknown(
-    taken: TakenRun,
-    outcome: Outcome,
-    finishedAt: number,
-  ): Promise<Pick<Closing, "state" | "reason" | "next" | "settle">>;
+  /** State, next attempt and alerts of each, in order; together, so that one digest can speak for all. */
+  planUnknowns(ended: readonly EndedRun[], finishedAt: number): Promise<UnknownPlan[]>;
   /** L7 switched off (`limits.quarantine: false`). */
   isQuarantineOn: boolean;
   /** A suspect died alone: it waits for a person (L7). */
@@ -65,42 +71,74 @@ export async function recover(deps: RecoveryDeps): Promise<number> {
   });
   for (const runId of requeued)
     deps.log.warn("run-requeued", { runId, why: "its node died before it began" });
-  const byId = new Map(nodes.map((node) => [node.id, node]));
-  for (const one of taken) await closeAsUnknown(deps, one, byId.get(one.previousOwner ?? ""));
+  if (taken.length > 0) await closeAsUnknown(deps, taken, new Map(nodes.map((node) => [node.id, node])));
   return requeued.length + taken.length;
 }
 
+/** All of one sweep in one transaction, so that its alerts can be one digest per target (O1). */
 async function closeAsUnknown(
   deps: RecoveryDeps,
-  taken: TakenRun,
-  owner: NodeRecord | undefined,
+  taken: readonly TakenRun[],
+  nodes: ReadonlyMap<string, NodeRecord>,
 ): Promise<void> {
-  const { run, claim } = taken;
-  const ours = taken.processes.filter((process) => process.hostId === deps.host.hostId);
-  const cleanup = await deps
-    .endLeftovers(ours, run.id)
-    .catch((error) => ({ ended: [], survivors: [], error: messageOf(error) }));
+  const cleaned = await Promise.all(
+    taken.map(async (one) => ({ taken: one, cleanup: await cleanUp(deps, one) })),
+  );
   const finishedAt = await deps.ledger.now();
-  const outcome: Outcome = { state: "unknown", why: ownerDied(run.state, owner) };
-  const plan = await deps.planUnknown(taken, outcome, finishedAt);
-  const elsewhere = taken.processes.length - ours.length;
-  const data = { ...cleanup, ...(elsewhere > 0 && { onOtherHosts: elsewhere }), owner: taken.previousOwner };
-  const isYoung = isStrike(taken, owner);
-  const [answer] = await deps.ledger.closeRuns([
-    {
-      ...plan,
-      claim,
-      outcome,
-      finishedAt,
-      endedProcesses: ours.map(({ id }) => ({ id, exitCode: undefined })),
-      ...(isYoung && deps.isQuarantineOn && { strike: "strike" as const }),
-      events: [{ runId: run.id, jobId: run.jobId, at: finishedAt, kind: "processes-ended", data }],
-    },
-  ]);
-  deps.log.warn("run-recovered", { runId: run.id, jobId: run.jobId, state: plan.state, ...data, answer });
-  if (answer === "closed" && run.isSuspect && isYoung && run.jobId && deps.isQuarantineOn) {
-    await deps.quarantine(run.jobId, "its node died a third time within a minute of starting it, alone");
+  const ended: EndedRun[] = cleaned.map(({ taken: one, cleanup }) => {
+    const owner = nodes.get(one.previousOwner ?? "");
+    const outcome: Outcome = { state: "unknown", why: ownerDied(one.run.state, owner) };
+    return { taken: one, outcome, cleanup, isStrike: isStrike(one, owner) };
+  });
+  const plans = await deps.planUnknowns(ended, finishedAt);
+  const closings = ended.map((one, index) => closingOf(deps, one, { plan: plans[index], finishedAt }));
+  const answers = await deps.ledger.closeRuns(closings);
+  for (const [index, { taken: one, cleanup, isStrike: isYoung }] of ended.entries()) {
+    const { id: runId, jobId, isSuspect } = one.run;
+    deps.log.warn("run-recovered", { runId, jobId, ...cleanup, answer: answers[index] });
+    if (answers[index] === "closed" && isSuspect && isYoung && jobId && deps.isQuarantineOn) {
+      await deps.quarantine(jobId, "its node died again within a minute of starting it, alone");
+    }
   }
+}
+
+/** I1: ends what the dead owner left on this host. */
+async function cleanUp(
+  deps: RecoveryDeps,
+  { run, processes, previousOwner }: TakenRun,
+): Promise<Record<string, unknown>> {
+  const ours = processes.filter((process) => process.hostId === deps.host.hostId);
+  const onOtherHosts = processes.length - ours.length;
+  const facts = { owner: previousOwner, ...(onOtherHosts > 0 && { onOtherHosts }) };
+  try {
+    return { ...(await deps.endLeftovers(ours, run.id)), ...facts };
+  } catch (error) {
+    return { error: messageOf(error), ...facts };
+  }
+}
+
+function closingOf(
+  deps: RecoveryDeps,
+  ended: EndedRun,
+  close: { plan: UnknownPlan | undefined; finishedAt: number },
+): Closing {
+  const { run, claim, processes } = ended.taken;
+  const { plan, finishedAt } = close;
+  return {
+    state: "unknown",
+    reason: undefined,
+    ...plan,
+    claim,
+    outcome: ended.outcome,
+    finishedAt,
+    endedProcesses: processes
+      .filter(({ hostId }) => hostId === deps.host.hostId)
+      .map(({ id }) => ({ id, exitCode: undefined })),
+    ...(ended.isStrike && deps.isQuarantineOn && { strike: "strike" as const }),
+    events: [
+      { runId: run.id, jobId: run.jobId, at: finishedAt, kind: "processes-ended", data: ended.cleanup },
+    ],
+  };
 }
 
 function ownerDied(state: string, owner: NodeRecord | undefined): string {

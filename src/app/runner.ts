@@ -154,24 +154,21 @@ export class Runner {
       log: this.#deps.log,
       touch: (runId) => this.#deps.watch.touch(runId),
       appendEvents: (events) => this.#deps.ledger.appendEvents(events),
-      begin: (one, process) => this.#begin(one, process),
+      begin: (one, start) => this.#begin(one, start),
     });
     this.#live.set(claimed.run.id, live);
     return live;
   }
 
-  async #begin(live: LiveRun, process: StartRun["process"]): Promise<boolean> {
+  async #begin(live: LiveRun, start: Pick<StartRun, "process" | "scriptSha256">): Promise<boolean> {
     if (live.signal.aborted) return false;
-    const answer = await this.#startRun({
-      claim: live.claim,
-      startedAt: this.#deps.clock.now(),
-      ...(process && { process }),
-      ...(live.scriptSha256 && { scriptSha256: live.scriptSha256 }),
-    });
+    const startedAt = this.#deps.clock.now();
+    const answer = await this.#startRun({ ...start, claim: live.claim, startedAt });
     if (answer === "cancelled") live.abort({ kind: "cancel", by: "request" });
     if (answer === "lost") live.abort({ kind: "claimLost" });
     if (answer !== "started") return false;
-    this.#deps.watch.began(live.claim.runId, process?.processGroup);
+    Object.assign(live, { hasBegun: true, startedAt, process: start.process });
+    this.#deps.watch.began(live.claim.runId, start.process?.processGroup);
     return true;
   }
 

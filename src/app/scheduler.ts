@@ -14,6 +14,7 @@ import type {
   ClaimedRun,
   DecideJob,
   DigestMissed,
+  JobView,
   PassRequest,
   PassResult,
 } from "../records/ledger/slots.ts";
@@ -36,7 +37,12 @@ export interface SchedulerDeps {
   leaseMs: number;
   decide: DecideJob;
   digest: DigestMissed;
-  rewindNext: Parameters<Ledger["rewind"]>[1];
+  /** T8: where the cursor returns to after a backward step. */
+  rewindCursor(
+    view: JobView,
+    now: Instant,
+    isStarted: (slot: Instant) => boolean,
+  ): { slot: Instant; dueAt: Instant } | undefined;
   cannotPrepare: PassRequest["cannotPrepare"];
   /** Places free for further runs. */
   capacity(): number;
@@ -155,7 +161,9 @@ export class Scheduler {
     const steppedBack =
       event?.kind === "steppedBack" ? event.byMs : isFirst ? await this.#stepWhileDown(wall) : undefined;
     if (steppedBack !== undefined) {
-      const jobs = await ledger.rewind(wall, this.#deps.rewindNext);
+      const jobs = await ledger.rewind(wall, (view, isStarted) =>
+        this.#deps.rewindCursor(view, wall, isStarted),
+      );
       await this.#announce({ kind: "steppedBack", byMs: steppedBack }, wall, jobs);
     } else if (event) {
       await this.#announce(event, wall, []);

@@ -1,5 +1,6 @@
 // The table of kinds of work. Every kind is one function `(job, ctx) => Promise<Outcome>`; a new kind is one line here.
 
+import { outcomeOfAbort } from "../execute/script-outcome.ts";
 import type { Definition } from "../records/definition.ts";
 import type { Job, Work } from "../records/job.ts";
 import type { Outcome } from "../records/outcome.ts";
@@ -34,7 +35,7 @@ export function inProcessWork(executors: Readonly<Record<string, InProcessExecut
       const output = typeof result === "string" ? result : result === undefined ? "" : JSON.stringify(result);
       return { state: "succeeded", output, isSilent: output.trim() === "", result };
     } catch (error) {
-      if (ctx.signal.aborted) return abortedOutcome(ctx);
+      if (ctx.signal.aborted) return outcomeOfAbort(ctx.abortReason() ?? { kind: "claimLost" });
       return {
         state: "failed",
         error: { code: "exception", message: error instanceof Error ? error.message : String(error) },
@@ -48,30 +49,8 @@ export function preflightFailure(message: string): Outcome {
   return { state: "failed", error: { code: "preflight", message } };
 }
 
-/** The outcome of work that stopped because its signal aborted. */
-export function abortedOutcome(ctx: Pick<RunContext, "abortReason">): Outcome {
-  const reason = ctx.abortReason();
-  switch (reason?.kind) {
-    case "cancel":
-      return { state: "cancelled", by: reason.by };
-    case "nodeStopped":
-      return { state: "cancelled", by: "nodeStopped" };
-    case "idleTimeout":
-    case "totalTimeout":
-      return {
-        state: "timedOut",
-        limit: reason.kind === "idleTimeout" ? "idle" : "total",
-        limitMs: reason.limitMs,
-        lastActivity: reason.lastActivity,
-        lastActivityAt: reason.lastActivityAt,
-      };
-    default:
-      return { state: "unknown", why: "claim lost" };
-  }
-}
-
 /** Whether this version can do such work at all; the sentence says why not. */
 export function unsupportedWork(table: WorkTable, work: Work): string | undefined {
-  if (table[work.kind]) return undefined;
+  if (work.kind === "script" || table[work.kind]) return undefined;
   return `this version of Nightshift cannot run ${work.kind} jobs yet`;
 }

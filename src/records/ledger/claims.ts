@@ -69,7 +69,7 @@ export interface Closing {
   lastActivityAt?: Instant;
   usage?: Usage;
   outputFile?: string;
-  next?: NextAttempt;
+  next?: NextAttempt | undefined;
   /** Pure. `run` is the row as it will stand. Absent = neither streak nor deliveries. */
   settle?(streak: Streak, run: Run): Settlement;
   /** The processes of the run that are known to have ended. */

@@ -1,0 +1,187 @@
+// From an outcome to a closing: archive the output, plan state and next attempt, settle what people are told.
+
+import { digestUnknowns } from "../deliver/digest.ts";
+import { settleRun } from "../deliver/settle.ts";
+import { messageOf } from "../kernel/errors.ts";
+import { makeId } from "../kernel/ids.ts";
+import type { Instant } from "../kernel/time.ts";
+import type { Job } from "../records/job.ts";
+import type { Settlement } from "../records/ledger/claims.ts";
+import type { Outcome } from "../records/outcome.ts";
+import type { Run } from "../records/run.ts";
+import type { OutputFiles } from "../store/files/output-files.ts";
+import type { Context } from "./context.ts";
+import type { LiveRun } from "./live-run.ts";
+import { type ClosingPlan, planClosing } from "./plan-closing.ts";
+import type { EndedRun, UnknownPlan } from "./recovery.ts";
+import type { CloseRun } from "./runner.ts";
+import { fraction } from "./system.ts";
+
+const NO_RETRY = { max: 0, delayMs: 0, backoff: 1, maxDelayMs: 0, on: [], notOn: [] } as const;
+
+/** The runner's `planClose`. The file is whole before the closing names it (U2); a disk that cannot take it fails no run. */
+export function makePlanClose(context: Context, files: OutputFiles): CloseRun {
+  return async ({ live, outcome, finishedAt }) => {
+    const { run } = live.claimed;
+    const plan = await planFor(context, { run, outcome, job: live.job, hasBegun: live.hasBegun, finishedAt });
+    const outputFile = await archive(context, files, { live, outcome, plan, finishedAt });
+    return {
+      ...plan,
+      outcome: withoutFileContent(outcome, outputFile),
+      lastActivityAt: live.lastActivityAt,
+      ...(outputFile !== undefined && { outputFile }),
+      ...(live.process && { endedProcesses: [{ id: live.process.id, exitCode: exitCodeOf(outcome) }] }),
+      ...(run.isSuspect && plan.state === "succeeded" && { strike: "clear" as const }),
+      settle: settleWith(context, { job: live.job, outcome, isLastAttempt: plan.next === undefined }),
+    };
+  };
+}
+
+/** Recovery's `planUnknowns`: one alert, or one digest for all that died together (O1). */
+export function makePlanUnknowns(context: Context) {
+  return async (ended: readonly EndedRun[], finishedAt: Instant): Promise<UnknownPlan[]> => {
+    const planned = await Promise.all(ended.map((one) => planUnknown(context, one, finishedAt)));
+    const alerting = planned.filter(({ plan, job }) => plan.next === undefined && job !== undefined);
+    const isDigested = alerting.length > 1;
+    return planned.map(({ ended: { outcome }, job, plan }, index) => {
+      const settle = settleWith(context, {
+        job,
+        outcome,
+        isLastAttempt: plan.next === undefined,
+        isDigested,
+      });
+      const isLast = index === planned.length - 1;
+      return { ...plan, settle: isDigested && isLast ? withDigest(context, settle, alerting) : settle };
+    });
+  };
+}
+
+interface PlannedUnknown {
+  ended: EndedRun;
+  job: Job | undefined;
+  plan: ClosingPlan;
+}
+
+async function planUnknown(context: Context, ended: EndedRun, finishedAt: Instant): Promise<PlannedUnknown> {
+  const { run, definition } = ended.taken;
+  const job = definition && parseOrNothing(context, definition);
+  const plan = await planFor(context, { run, outcome: ended.outcome, job, hasBegun: true, finishedAt });
+  return { ended, job, plan };
+}
+
+function withDigest(context: Context, settle: Settle, alerting: readonly PlannedUnknown[]): Settle {
+  return (streak, run) => {
+    const settlement = settle(streak, run);
+    const facts = alerting.flatMap(({ ended, job }) =>
+      job ? [{ job, run: ended.taken.run, outcome: ended.outcome }] : [],
+    );
+    const digest = digestUnknowns(facts, (job) => context.rowsFor(job.origin));
+    return { ...settlement, deliveries: [...settlement.deliveries, ...digest] };
+  };
+}
+
+type Settle = (streak: Settlement["streak"], run: Run) => Settlement;
+
+function settleWith(
+  context: Context,
+  input: { job: Job | undefined; outcome: Outcome; isLastAttempt: boolean; isDigested?: boolean },
+): Settle {
+  return (streak, run) => {
+    const { job, outcome, isLastAttempt, isDigested = false } = input;
+    if (!job) return { streak, deliveries: [] };
+    return settleRun({ job, run, outcome, streak, isLastAttempt, isDigested }, context.rowsFor(job.origin));
+  };
+}
+
+interface PlanFacts {
+  run: Run;
+  outcome: Outcome;
+  job: Job | undefined;
+  hasBegun: boolean;
+  finishedAt: Instant;
+}
+
+async function planFor(
+  context: Context,
+  { run, outcome, job, hasBegun, finishedAt }: PlanFacts,
+): Promise<ClosingPlan> {
+  // Most runs succeed: only where another attempt may follow are the earlier ones read.
+  const mayRepeat = outcome.state !== "succeeded";
+  const attempts = mayRepeat ? await context.ledger.attempts(run.dedupeKey) : [];
+  return planClosing({
+    run,
+    outcome,
+    hasBegun,
+    retry: job?.retry ?? NO_RETRY,
+    attempts,
+    finishedAt,
+    nextId: makeId(finishedAt, context.random),
+    random: fraction(context.random),
+  });
+}
+
+async function archive(
+  context: Context,
+  files: OutputFiles,
+  {
+    live,
+    outcome,
+    plan,
+    finishedAt,
+  }: { live: LiveRun; outcome: Outcome; plan: ClosingPlan; finishedAt: Instant },
+): Promise<string | undefined> {
+  const { run } = live.claimed;
+  const body = outputBody(outcome);
+  if (run.jobId === undefined || body.trim() === "" || live.abortReason?.kind === "claimLost")
+    return undefined;
+  try {
+    return await files.write({
+      jobId: run.jobId,
+      runId: run.id,
+      slot: run.slot,
+      createdAt: run.createdAt,
+      state: plan.state,
+      reason: plan.reason,
+      startedAt: live.startedAt,
+      finishedAt,
+      exitCode: exitCodeOf(outcome),
+      isTruncated: outcome.isTruncated,
+      body,
+    });
+  } catch (error) {
+    context.log.error("output-not-archived", { runId: run.id, error: messageOf(error) });
+    return undefined;
+  }
+}
+
+function outputBody(outcome: Outcome): string {
+  const output = outcome.output ?? "";
+  if (outcome.state !== "failed" || !outcome.error.stderrTail) return output;
+  return `${output}${output === "" || output.endsWith("\n") ? "" : "\n"}\n--- stderr ---\n${outcome.error.stderrTail}`;
+}
+
+/** The ledger keeps the beginning of what the file holds in full: rows stay small, nothing is lost. */
+function withoutFileContent(outcome: Outcome, outputFile: string | undefined): Outcome {
+  if (
+    outputFile === undefined ||
+    outcome.output === undefined ||
+    outcome.output.length <= ROW_OUTPUT_CHARACTERS
+  )
+    return outcome;
+  return { ...outcome, output: outcome.output.slice(0, ROW_OUTPUT_CHARACTERS), isTruncated: true };
+}
+
+const ROW_OUTPUT_CHARACTERS = 16_000;
+
+function exitCodeOf(outcome: Outcome): number | undefined {
+  if (outcome.state === "succeeded") return 0;
+  return outcome.state === "failed" ? outcome.error.exitCode : undefined;
+}
+
+function parseOrNothing(context: Context, definition: Parameters<Context["parseJob"]>[0]): Job | undefined {
+  try {
+    return context.parseJob(definition);
+  } catch {
+    return undefined;
+  }
+}

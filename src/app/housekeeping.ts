@@ -1,0 +1,65 @@
+// Retention (L8): history is folded, never forgotten; files that no row names are swept (U2).
+
+import { sweepWorkspaces } from "../execute/workspace.ts";
+import { HOUR, MINUTE } from "../kernel/time.ts";
+import type { OutputFiles } from "../store/files/output-files.ts";
+import type { Context } from "./context.ts";
+import { Repeating } from "./repeating.ts";
+
+const EVERY_MS = 10 * MINUTE;
+const SWEEP_MS = HOUR;
+
+export class Housekeeping {
+  readonly #context: Context;
+  readonly #files: OutputFiles;
+  readonly #repeating: Repeating;
+  #sweptAtMs: number;
+
+  constructor(context: Context, files: OutputFiles) {
+    this.#context = context;
+    this.#files = files;
+    this.#sweptAtMs = context.clock.monotonicMs();
+    this.#repeating = new Repeating({
+      ...context,
+      what: "housekeeping",
+      everyMs: EVERY_MS,
+      work: () => this.keep(),
+    });
+  }
+
+  start(): void {
+    this.#repeating.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#repeating.stop();
+  }
+
+  /** One turn. Every step is idempotent, so a crash between two only leaves work for the next. */
+  async keep(): Promise<void> {
+    const { ledger, config, log, clock } = this.#context;
+    const now = await ledger.now();
+    const { runsPerJob, outputFiles, events } = config.retention;
+    const { prunedRuns, orphanedFiles } = await ledger.prune({
+      rootRunsPerJob: runsPerJob,
+      eventsKept: events,
+      now,
+    });
+    await this.#files.remove(orphanedFiles);
+    if (prunedRuns > 0) log.info("history-folded", { prunedRuns });
+    if (clock.monotonicMs() - this.#sweptAtMs < SWEEP_MS) return;
+    this.#sweptAtMs = clock.monotonicMs();
+    await this.#files.sweep((files) => ledger.knownOutputFiles(files), now);
+    for (const { definition } of await ledger.jobs())
+      await this.#files.keepNewest(definition.jobId, outputFiles);
+    await this.#sweepWorkspaces(now);
+  }
+
+  async #sweepWorkspaces(now: number): Promise<void> {
+    const { ledger, home } = this.#context;
+    const open = new Set<string>();
+    for (const run of await ledger.runs({ state: ["claimed", "running", "cancelling"], limit: 1_000 }))
+      open.add(run.id);
+    await sweepWorkspaces(home.paths.workspacesFolder, { now, isOpen: (runId) => open.has(runId) });
+  }
+}

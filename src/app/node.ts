@@ -1,0 +1,301 @@
+// One running Nightshift: scheduler, runner, watch, outbox, recovery and definition sync on one opened home.
+//
+// I1. Start order: recover what a dead node left, read definitions, then fire. Stop order is the reverse, and drains (L13).
+// I2. Whatever a part throws ends in the log, never in the process.
+
+import { availableParallelism, hostname } from "node:os";
+import { Outbox } from "../deliver/outbox.ts";
+import { groupCpuMs, processStartTime } from "../execute/host.ts";
+import { runScript } from "../execute/run-script.ts";
+import { endLeftovers } from "../execute/terminate.ts";
+import { messageOf } from "../kernel/errors.ts";
+import { makeId } from "../kernel/ids.ts";
+import { SECOND } from "../kernel/time.ts";
+import type { CloseAnswer } from "../records/ledger/claims.ts";
+import type { PassResult } from "../records/ledger/slots.ts";
+import { makeRewindCursor } from "../schedule/cursor-after.ts";
+import { openOutputFiles } from "../store/files/output-files.ts";
+import { cannotPrepare } from "./cannot-prepare.ts";
+import { makePlanClose, makePlanUnknowns } from "./close-run.ts";
+import type { Context } from "./context.ts";
+import { DefinitionWatch } from "./definition-watch.ts";
+import { Housekeeping } from "./housekeeping.ts";
+import { changeJob } from "./job-changes.ts";
+import type { LiveRun } from "./live-run.ts";
+import { provablyDead, type RecoveryDeps, recover } from "./recovery.ts";
+import { Repeating } from "./repeating.ts";
+import { Runner } from "./runner.ts";
+import { Scheduler } from "./scheduler.ts";
+import { inlineWatch, type Watch, workerWatch } from "./watch.ts";
+import { type DoWork, preflightFailure, type WorkTable } from "./work.ts";
+
+/** @source SEMANTICS L4 */
+export const LEASE_MS = 60 * SECOND;
+export const BEAT_MS = 15 * SECOND;
+const RECOVERY_MS = 5 * SECOND;
+/** After the grace and TERM → KILL of every run, the store gets this long to take the closings. */
+const GIVE_UP_MS = 30 * SECOND;
+
+export interface NodeOptions {
+  context: Context;
+  /** Entry of the watch thread; undefined = heartbeats on this thread. */
+  watchWorker?: URL;
+  /** L12. Default: the config's, else 4 × cores, at least 8. */
+  maxParallelRuns?: number;
+  /** Told of every run that ended here. */
+  onRunEnded?(live: LiveRun, answer: CloseAnswer): void;
+  onPass?(result: PassResult): void;
+  leaseMs?: number;
+  beatMs?: number;
+  /** L7. Default on. */
+  isQuarantineOn?: boolean;
+}
+
+export interface NightshiftNode {
+  readonly id: string;
+  /** Where HTTP is served, for others to find. */
+  announceUrl(url: string): Promise<void>;
+  /** L13; idempotent. `hurry` aborting ends live runs at once. */
+  stop(options: { graceMs: number; hurry?: AbortSignal }): Promise<void>;
+  /** Resolves when no run is live and nothing is due now (`tick`). */
+  tick(): Promise<PassResult>;
+}
+
+/** Starts a node that fires until it is stopped. */
+export async function startNode(options: NodeOptions): Promise<NightshiftNode> {
+  const node = new Node(options);
+  await node.start();
+  return node;
+}
+
+/** One pass, its runs, their deliveries; then everything is over (`tick`, `job run --here`). */
+export async function tickOnce(options: NodeOptions): Promise<PassResult> {
+  const node = new Node(options);
+  await node.register();
+  try {
+    return await node.tick();
+  } finally {
+    await node.stop({ graceMs: 30 * SECOND });
+  }
+}
+
+class Node implements NightshiftNode {
+  readonly id: string;
+  readonly #options: NodeOptions;
+  readonly #context: Context;
+  readonly #watch: Watch;
+  readonly #runner: Runner;
+  readonly #scheduler: Scheduler;
+  readonly #outbox: Outbox;
+  readonly #definitions: DefinitionWatch;
+  readonly #recovery: Repeating;
+  readonly #housekeeping: Housekeeping;
+  readonly #maxParallelRuns: number;
+  readonly #draining = new AbortController();
+  #unsubscribe = () => {};
+  #stopped: Promise<void> | undefined;
+
+  constructor(options: NodeOptions) {
+    const { context } = options;
+    this.#options = options;
+    this.#context = context;
+    this.id = makeId(context.clock.now(), context.random);
+    this.#maxParallelRuns =
+      options.maxParallelRuns ??
+      context.config.limits.maxParallelRuns ??
+      Math.max(8, 4 * availableParallelism());
+    const files = openOutputFiles(context.home.paths.root);
+    const deps = {
+      ...context,
+      nodeId: this.id,
+      leaseMs: options.leaseMs ?? LEASE_MS,
+      beatMs: options.beatMs ?? BEAT_MS,
+    };
+    this.#watch = this.#makeWatch(deps);
+    this.#runner = new Runner({
+      ...context,
+      work: workTable(context),
+      watch: this.#watch,
+      planClose: makePlanClose(context, files),
+      onFree: (live, answer) => this.#onFree(live, answer),
+    });
+    this.#scheduler = new Scheduler({
+      ...deps,
+      rewindCursor: makeRewindCursor(context.parseJob),
+      cannotPrepare: cannotPrepare(context),
+      capacity: () => (this.#runner.hasSuspect ? 0 : this.#maxParallelRuns - this.#runner.size),
+      liveRuns: () => this.#runner.size,
+      onClaimed: (claimed) => this.#runner.accept(claimed),
+      onPass: (result) => this.#onPass(result),
+    });
+    this.#outbox = new Outbox({ ...deps, adapters: context.platforms, deadNodes: () => this.#deadNodes() });
+    this.#definitions = new DefinitionWatch(context, () => this.#scheduler.nudge());
+    this.#recovery = new Repeating({
+      ...context,
+      what: "recovery",
+      everyMs: RECOVERY_MS,
+      work: () => this.#recover(),
+    });
+    this.#housekeeping = new Housekeeping(context, files);
+  }
+
+  async start(): Promise<void> {
+    await this.register();
+    this.#unsubscribe = this.#context.ledger.onChange(() => this.#onChange());
+    await this.#recover().catch((error) =>
+      this.#context.log.error("recovery-failed", { error: messageOf(error) }),
+    );
+    await this.#definitions.start();
+    this.#scheduler.start();
+    this.#outbox.start();
+    this.#recovery.start();
+    this.#housekeeping.start();
+  }
+
+  async register(): Promise<void> {
+    const { ledger, host, version, clock } = this.#context;
+    const now = await ledger.now();
+    await ledger.registerNode({
+      id: this.id,
+      name: `${hostname()}:${process.pid}`,
+      hostId: host.hostId,
+      bootId: host.bootId,
+      pid: process.pid,
+      startTime: processStartTime(process.pid) ?? "",
+      version,
+      startedAt: now,
+      lastSeenAt: now,
+      lastPassAt: undefined,
+      clockOffsetMs: clock.now() - now,
+      stoppingAt: undefined,
+      stoppedAt: undefined,
+      maxParallelRuns: this.#maxParallelRuns,
+      liveRuns: 0,
+      url: undefined,
+      lastError: undefined,
+    });
+  }
+
+  async announceUrl(url: string): Promise<void> {
+    await this.#context.ledger.updateNode(this.id, { url });
+  }
+
+  async tick(): Promise<PassResult> {
+    await this.#recover();
+    await this.#definitions.syncOnce();
+    const { result } = await this.#scheduler.passOnce();
+    await this.#runner.whenIdle();
+    await this.#outbox.drain(this.#draining.signal);
+    if (!result) throw new Error("the pass ended without a result");
+    return result;
+  }
+
+  stop(options: { graceMs: number; hurry?: AbortSignal }): Promise<void> {
+    this.#stopped ??= this.#stop(options);
+    return this.#stopped;
+  }
+
+  async #stop({
+    graceMs,
+    hurry = new AbortController().signal,
+  }: {
+    graceMs: number;
+    hurry?: AbortSignal;
+  }): Promise<void> {
+    const { ledger, log } = this.#context;
+    this.#unsubscribe();
+    this.#draining.abort(new Error("stopped"));
+    const mark = async (field: "stoppingAt" | "stoppedAt") =>
+      ledger
+        .updateNode(this.id, { [field]: await ledger.now() })
+        .catch((error) => log.warn("node-not-marked", { field, error: messageOf(error) }));
+    await mark("stoppingAt");
+    await this.#scheduler.stop();
+    await Promise.all([this.#definitions.stop(), this.#recovery.stop(), this.#housekeeping.stop()]);
+    await this.#runner.stop({ graceMs, giveUpMs: GIVE_UP_MS, hurry });
+    await this.#outbox.stop(Math.min(graceMs, 5 * SECOND));
+    await this.#watch.stop();
+    await mark("stoppedAt");
+    await ledger.wakeOthers();
+  }
+
+  #onChange(): void {
+    this.#scheduler.nudge();
+    this.#outbox.nudge();
+    this.#runner
+      .readCancels(this.id)
+      .catch((error) => this.#context.log.warn("cancel-not-read", { error: messageOf(error) }));
+  }
+
+  #onFree(live: LiveRun, answer: CloseAnswer): void {
+    this.#scheduler.nudge();
+    this.#outbox.nudge();
+    this.#options.onRunEnded?.(live, answer);
+  }
+
+  #onPass(result: PassResult): void {
+    if (result.closedSlots.length > 0) this.#outbox.nudge();
+    if (result.cancelRuns.length > 0) this.#onChange();
+    this.#options.onPass?.(result);
+  }
+
+  async #deadNodes(): Promise<string[]> {
+    return provablyDead(await this.#context.ledger.nodes(), { ...this.#context, nodeId: this.id });
+  }
+
+  async #recover(): Promise<void> {
+    const { context, isQuarantineOn = true, leaseMs = LEASE_MS } = this.#options;
+    const deps: RecoveryDeps = {
+      ...context,
+      nodeId: this.id,
+      leaseMs,
+      isQuarantineOn,
+      endLeftovers: (processes, runId) => endLeftovers(context, processes, { runId, graceMs: 2 * SECOND }),
+      planUnknowns: makePlanUnknowns(context),
+      quarantine: async (jobId, reason) => {
+        await changeJob(context, jobId, {
+          kind: "suspend",
+          suspension: "quarantined",
+          by: `node:${this.id}`,
+          reason,
+        });
+      },
+    };
+    if ((await recover(deps)) > 0) this.#scheduler.nudge();
+  }
+
+  #makeWatch(deps: Context & { nodeId: string; leaseMs: number; beatMs: number }): Watch {
+    const report: Parameters<typeof workerWatch>[2] = (one) => this.#runner.handle(one);
+    const { watchWorker } = this.#options;
+    if (!watchWorker) return inlineWatch({ ...deps, groupCpuMs, report });
+    const { storeUrl, host, nodeId, leaseMs, beatMs } = deps;
+    return workerWatch(watchWorker, { storeUrl, host, nodeId, leaseMs, beatMs }, report);
+  }
+}
+
+/** Scripts always, and whatever an embedding program brings. */
+function workTable(context: Context): WorkTable {
+  const script: DoWork = ({ job }, ctx) => {
+    if (job.work.kind !== "script") return Promise.resolve(preflightFailure("this is no script job"));
+    const { clock, redact, host, home, scriptPlace, random } = context;
+    return runScript(
+      {
+        ...scriptPlace,
+        clock,
+        redact,
+        hostId: host.hostId,
+        workspacesFolder: home.paths.workspacesFolder,
+        newId: () => makeId(clock.now(), random),
+      },
+      {
+        script: job.work.script,
+        args: job.work.args,
+        workdir: job.workdir,
+        env: job.env,
+        timezone: job.timezone,
+      },
+      ctx,
+    );
+  };
+  return { script, ...context.work };
+}

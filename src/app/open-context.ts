@@ -1,0 +1,225 @@
+// Opens a home: the composition of paths, configuration, ledger, definitions and adapters that every surface works on.
+
+import { type AdapterTable, adapterTable } from "../deliver/adapter-table.ts";
+import { makeAdapters } from "../deliver/adapters/index.ts";
+import { makeDigest } from "../deliver/digest.ts";
+import { parseHomes, parseTargets } from "../deliver/targets.ts";
+import { isSameProcess, readHost } from "../execute/host.ts";
+import { Fault } from "../kernel/errors.ts";
+import { type Log, type LogLevel, type LogSink, makeLog } from "../kernel/log.ts";
+import { makeRedact, type Redact } from "../kernel/redact.ts";
+import { type ConfigReading, readConfig } from "../records/config-document.ts";
+import type { Definition } from "../records/definition.ts";
+import type { Origin } from "../records/delivery.ts";
+import type { Job, JobDocument } from "../records/job.ts";
+import { parseIdleOverride } from "../records/job-resolve.ts";
+import type { Ledger } from "../records/ledger/index.ts";
+import { type Home, openHome, readHomeFile } from "../store/files/home.ts";
+import { openJobFiles } from "../store/files/job-files.ts";
+import { openDocumentTable } from "../store/sql/documents.ts";
+import { openLedger } from "../store/sql/open-ledger.ts";
+import type { Context } from "./context.ts";
+import { decideSafely } from "./decide-safely.ts";
+import { findJob } from "./find-job.ts";
+import { resolveDocument } from "./job-documents.ts";
+import { systemClock, systemRandom } from "./system.ts";
+import type { WorkTable } from "./work.ts";
+
+export interface OpenOptions {
+  /** The home's folder. */
+  path: string;
+  /** `postgres://…`; undefined = the home's own ledger.db. */
+  storeUrl: string | undefined;
+  actor: string;
+  isDebug: boolean;
+  env: Readonly<Record<string, string | undefined>>;
+  version: string;
+  /** Another config file than the home's (`up --config`). */
+  configFile?: string;
+  /** Where log lines go. Default: nowhere. */
+  logSink?: LogSink;
+  /** Where the `stdout` target writes. Default: the target is unusable here. */
+  stdout?: (text: string) => void;
+  /** Kinds of work beyond scripts, for embedding programs. */
+  work?: WorkTable;
+}
+
+/** How many parsed jobs are kept; a pass over more jobs parses the rest again. */
+const PARSED_JOBS = 20_000;
+
+/** Opens everything. Throws `home.unusable`, `config.invalid`, `store.*`. The caller closes it. */
+export async function openContext(options: OpenOptions): Promise<Context> {
+  requirePlatform();
+  const home = await openHome(options.path, { random: systemRandom });
+  const reading = await readHomeConfig(home, options);
+  const redact = redactOf(reading);
+  const level: LogLevel = options.isDebug ? "debug" : reading.config.logs.level;
+  const log = makeLog(options.logSink ?? (() => {}), level);
+  const host = readHost();
+  const storeUrl = options.storeUrl ?? `sqlite:${home.paths.ledgerFile}`;
+  const ledger = await openLedger({
+    url: storeUrl,
+    clock: systemClock,
+    random: systemRandom,
+    host,
+    runFolder: home.paths.runFolder,
+  });
+  const platforms = platformsOf({ home, reading, ledger, stdout: options.stdout });
+  return compose({ options, home, reading, redact, log, host, storeUrl, ledger, platforms });
+}
+
+interface Parts {
+  options: OpenOptions;
+  home: Home;
+  reading: ConfigReading;
+  redact: Redact;
+  log: Log;
+  host: Context["host"];
+  storeUrl: string;
+  ledger: Ledger;
+  platforms: AdapterTable;
+}
+
+function compose(parts: Parts): Context {
+  const { options, home, reading, redact, ledger, platforms, log } = parts;
+  const { config } = reading;
+  const homes = parseHomes(config.deliver.homes, platforms);
+  const routeFor = (origin: Origin | undefined) => ({ origin, homes, adapters: platforms });
+  const context: Omit<Context, "decide" | "digest" | "parseJob"> = {
+    home,
+    config,
+    ledger,
+    source:
+      ledger.engine === "postgres"
+        ? openDocumentTable(ledger)
+        : openJobFiles(home.paths, { clock: systemClock }),
+    clock: systemClock,
+    random: systemRandom,
+    host: parts.host,
+    log,
+    redact,
+    version: options.version,
+    storeUrl: parts.storeUrl,
+    actor: options.actor,
+    zone: config.timezone ?? systemZone(),
+    idleOverrideMs: parseIdleOverride(options.env.NIGHTSHIFT_IDLE_TIMEOUT),
+    platforms,
+    work: options.work ?? {},
+    scriptPlace: {
+      scriptsFolder: home.paths.scriptsFolder,
+      nodeEnv: options.env,
+      node: { path: process.execPath, version: process.versions.node },
+    },
+    env: options.env,
+    isAlive: (identity) => isSameProcess({ ...identity, processGroup: identity.pid }),
+    parseTargets: (targets) => parseTargets(targets, platforms),
+    resolveDocument: (document, fixed) => resolveDocument(context, document, fixed),
+    routeFor,
+    rowsFor: (origin) => ({ route: routeFor(origin), redact }),
+    findJob: (idOrName) => findJob(context, idOrName),
+    close: () => ledger.close(),
+  };
+  const parseJob = cachedParse((definition) => parseDefinition(context, definition));
+  return Object.assign(context, {
+    parseJob,
+    decide: decideSafely(parseJob, log),
+    digest: makeDigest({
+      jobOf: (view) => tryParse(parseJob, view.definition),
+      contextFor: (job) => context.rowsFor(job.origin),
+    }),
+  });
+}
+
+/** Scripts always; what else an embedding program brings. */
+function parseDefinition(context: Pick<Context, "resolveDocument">, definition: Definition): Job {
+  const document = JSON.parse(definition.document) as JobDocument;
+  const { zone, anchor, inForceFrom } = definition;
+  return context.resolveDocument(document, { zone, anchor, now: inForceFrom });
+}
+
+function tryParse(parseJob: Context["parseJob"], definition: Definition): Job | undefined {
+  try {
+    return parseJob(definition);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A version never changes, so its parse is kept; the oldest is dropped first. */
+function cachedParse(parse: (definition: Definition) => Job): Context["parseJob"] {
+  const known = new Map<string, Job>();
+  return (definition) => {
+    const key = `${definition.jobId}@${definition.version}`;
+    const cached = known.get(key);
+    if (cached) return cached;
+    const job = parse(definition);
+    if (known.size >= PARSED_JOBS) known.delete(known.keys().next().value ?? "");
+    known.set(key, job);
+    return job;
+  };
+}
+
+async function readHomeConfig(home: Home, options: OpenOptions): Promise<ConfigReading> {
+  const file = options.configFile ?? home.paths.configFile;
+  const [text, envFile] = await Promise.all([readHomeFile(file), readHomeFile(home.paths.envFile)]);
+  if (options.configFile !== undefined && text === undefined) {
+    throw new Fault("config.invalid", `There is no file ${file}.`, { hint: "Correct --config." });
+  }
+  return readConfig(text?.text, {
+    file,
+    env: options.env,
+    envFile,
+  });
+}
+
+function redactOf({ config, secrets }: ConfigReading): Redact {
+  const known = makeRedact(secrets());
+  const patterns = config.redact.patterns.map((pattern) => new RegExp(pattern, "g"));
+  return (text) => patterns.reduce((clean, pattern) => clean.replace(pattern, "[redacted]"), known(text));
+}
+
+function platformsOf({
+  home,
+  reading,
+  ledger,
+  stdout,
+}: {
+  home: Home;
+  reading: ConfigReading;
+  ledger: Ledger;
+  stdout: ((text: string) => void) | undefined;
+}): AdapterTable {
+  const { webhooks, allowPrivate } = reading.config.deliver;
+  const named = Object.fromEntries(
+    Object.entries(webhooks).map(([name, { url, secret }]) => [
+      name,
+      { url: reading.resolve(url), ...(secret !== undefined && { secret: reading.resolve(secret) }) },
+    ]),
+  );
+  return adapterTable([
+    ...makeAdapters({
+      clock: systemClock,
+      local: { home: home.paths.root, outputFileOf: (runId) => outputFileOf(ledger, runId) },
+      ...(stdout && { stdout: { write: async (text: string) => stdout(text) } }),
+      webhook: { named, allowPrivate },
+    }).values(),
+  ]);
+}
+
+async function outputFileOf(ledger: Ledger, runId: string): Promise<string | undefined> {
+  const run = await ledger.run(runId);
+  return run && !("ambiguous" in run) ? run.outputFile : undefined;
+}
+
+/** The system's IANA zone (T1); UTC where it cannot be told. */
+function systemZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
+}
+
+/** S6. */
+function requirePlatform(): void {
+  if (process.platform !== "win32") return;
+  throw new Fault("platform.unsupported", "Native Windows is not supported.", {
+    hint: "Run Nightshift inside WSL2.",
+  });
+}

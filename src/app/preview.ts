@@ -1,0 +1,33 @@
+// `schedule TEXT`: what a schedule means and when it would fire, without a job.
+
+import { formatInstant, type Instant } from "../kernel/time.ts";
+import { parseSchedule } from "../schedule/grammar.ts";
+import { nextSlot } from "../schedule/next-slot.ts";
+
+export interface SchedulePreview {
+  kind: "at" | "every" | "cron";
+  display: string;
+  timezone: string;
+  next: string[];
+}
+
+/** Throws `schedule.unreadable`, `schedule.never-fires`, `schedule.zone`. */
+export function previewSchedule(
+  text: string,
+  options: { zone: string; now: Instant; from: Instant; count: number },
+): SchedulePreview {
+  const { schedule, display } = parseSchedule(text, {
+    zone: options.zone,
+    now: options.now,
+    anchor: options.now,
+  });
+  const next: string[] = [];
+  let after = options.from;
+  while (next.length < options.count) {
+    const slot = nextSlot(schedule, after);
+    if (slot === undefined) break;
+    next.push(formatInstant(slot));
+    after = slot;
+  }
+  return { kind: schedule.kind, display, timezone: options.zone, next };
+}
