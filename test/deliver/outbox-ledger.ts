@@ -7,11 +7,11 @@ import { Outbox, type OutboxDeps } from "../../src/deliver/outbox.ts";
 import { makeLog } from "../../src/kernel/log.ts";
 import type { Adapter, Delivery, NewDelivery, Target } from "../../src/records/delivery.ts";
 import type { OutboxLedger } from "../../src/records/ledger/outbox.ts";
+import { openLedger } from "../../src/store/sql/open-ledger.ts";
 import { type ManualClock, manualClock } from "../support/clock.ts";
 import { seededRandom } from "../support/random.ts";
 import { tempFolder } from "../support/temp.ts";
 import { redact, START } from "./fixtures.ts";
-import { openTestLedger } from "./open-test-ledger.ts";
 
 export interface Post {
   ledger: OutboxLedger;
@@ -29,7 +29,9 @@ export async function openPost(): Promise<Post> {
   const clock = manualClock(START);
   const random = seededRandom(7);
   const file = join(await tempFolder(), "ledger.db");
-  const ledger = await openTestLedger({ file, clock, random });
+  const host = { hostId: "h", machineId: "m", bootId: "b", pidNamespace: "p" };
+  const ledger = await openLedger({ url: `sqlite:${file}`, clock, random, host });
+  onTestFinished(() => ledger.close());
   const seen = new Map<string, number>();
   const waiting: { event: string; resolve: () => void }[] = [];
   const log = makeLog((_level, event) => {
