@@ -24,7 +24,7 @@ import * as reading from "./reading.ts";
 import { rewind } from "./rewind.ts";
 import type { SqliteDriverName } from "./sqlite-driver.ts";
 import { insertProcesses, startRuns } from "./start-runs.ts";
-import { databaseNow, type Store, write } from "./store.ts";
+import { bindStore, databaseNow, type Store, write } from "./store.ts";
 import { takeOver } from "./take-over.ts";
 import { openSocketWakes, type Wakes } from "./wake-sockets.ts";
 
@@ -58,7 +58,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     const dialect = DIALECTS[connection.engine];
     const store: Store = { connection, dialect, clock, random, host, wake: () => wakes.wakeOthers() };
     await alignEventOffset(store);
-    return makeLedger(store, wakes);
+    return bindStore(makeLedger(store, wakes), store);
   } catch (error) {
     await connection.close();
     throw error;

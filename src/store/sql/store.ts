@@ -2,8 +2,10 @@
 //
 // I1. Events of a transaction are collected and written last, so that their order is the order of commits.
 
+import { invariant } from "../../kernel/errors.ts";
 import type { Random } from "../../kernel/ids.ts";
 import type { Clock, Instant } from "../../kernel/time.ts";
+import type { Ledger } from "../../records/ledger/index.ts";
 import type { HostIdentity } from "../../records/process.ts";
 import type { NewRunEvent } from "../../records/run.ts";
 import type { Connection, Statements } from "./connection.ts";
@@ -18,6 +20,21 @@ export interface Store {
   readonly host: HostIdentity;
   /** Tells other processes; never throws. */
   wake(): Promise<void>;
+}
+
+const stores = new WeakMap<object, Store>();
+
+/** Remembers which store stands behind a ledger, for the other adapters of this room. */
+export function bindStore(ledger: Ledger, store: Store): Ledger {
+  stores.set(ledger, store);
+  return ledger;
+}
+
+/** The store behind a ledger that `openLedger` made. */
+export function storeOf(ledger: Ledger): Store {
+  const store = stores.get(ledger);
+  invariant(store, "the ledger was opened by openLedger");
+  return store;
 }
 
 /** A write transaction under way. */
