@@ -4,6 +4,8 @@
 //     every other pid in between, so what was read is trusted for two seconds, and never for signalling: that
 //     compares start times (terminate.ts).
 // I2. An empty environment is trusted only for a kernel thread: elsewhere it is a program that is just starting.
+// I3. Leaders of held commands are known and not read: opening the environment of a process that is just starting
+//     waits for its start.
 // Linux only. On macOS nothing is found here; what left its group is found there on cancel and in recovery.
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -16,10 +18,13 @@ const TRUSTED_MS = 2_000;
 export interface MarkIndex {
   /** Pids that carry this run's mark; an indication, to be verified before anything is done to them. */
   find(runId: string): number[];
+  /** Says that this pid is looked after by its run; returns what ends that. */
+  skip(pid: number): () => void;
 }
 
 /** An index over this machine's processes. `self` is never among the answers. */
 export function makeMarkIndex(clock: Pick<Clock, "monotonicMs">, self: number = process.pid): MarkIndex {
+  const skipped = new Set<string>([String(self)]);
   let marks = new Map<string, string>();
   let readAt = Number.NEGATIVE_INFINITY;
 
@@ -30,7 +35,7 @@ export function makeMarkIndex(clock: Pick<Clock, "monotonicMs">, self: number = 
     const present = new Map<string, string>();
     for (const name of readdirSync("/proc")) {
       const first = name.charCodeAt(0);
-      if (first < 48 || first > 57) continue;
+      if (first < 48 || first > 57 || skipped.has(name)) continue;
       const mark = marks.get(name) ?? readMark(name);
       if (mark !== undefined) present.set(name, mark);
     }
@@ -42,20 +47,25 @@ export function makeMarkIndex(clock: Pick<Clock, "monotonicMs">, self: number = 
       if (process.platform !== "linux") return [];
       look();
       const found: number[] = [];
-      for (const [name, mark] of marks) if (mark === runId && Number(name) !== self) found.push(Number(name));
+      for (const [name, mark] of marks) if (mark === runId) found.push(Number(name));
       return found;
+    },
+    skip(pid) {
+      const name = String(pid);
+      skipped.add(name);
+      return () => void skipped.delete(name);
     },
   };
 }
 
 /** The run whose mark a process carries, "" for none, undefined when that cannot be said yet. */
 function readMark(pid: string): string | undefined {
-  let environment: string;
+  let environment = "";
   try {
     environment = readFileSync(`/proc/${pid}/environ`, "latin1");
   } catch (error) {
-    // Somebody else's process is not ours; one that has gone is not there.
-    return (error as NodeJS.ErrnoException).code === "EACCES" ? "" : undefined;
+    // Somebody else's process is not ours. Any other error is a kernel thread's, or of one that has just gone.
+    if ((error as NodeJS.ErrnoException).code === "EACCES") return "";
   }
   if (environment === "") return isKernelThread(Number(pid)) ? "" : undefined;
   return /(?:^|\0)NIGHTSHIFT_RUN_ID=([^\0]*)/.exec(environment)?.[1] ?? "";

@@ -73,6 +73,7 @@ async function runPrepared(deps: ScriptDeps, ready: Ready, ctx: RunContext): Pro
   if (ctx.signal.aborted) return outcomeOfAbort(reasonOf(ctx));
   const held = await spawnHeld(ready);
   if (held.kind === "refused") return outcomeOfSpawn(held.message);
+  const endSkip = deps.marks?.skip(held.identity.pid);
   let isReleased = false;
   try {
     const hasBegun = await ctx.begin(recordOf(deps, ready, { held, ctx }), ready.sha256);
@@ -84,6 +85,7 @@ async function runPrepared(deps: ScriptDeps, ready: Ready, ctx: RunContext): Pro
   } finally {
     // Not released: the shim goes and the command never was. Released: only an exception of ours leads here.
     if (!isReleased) await held.abandon();
+    endSkip?.();
   }
 }
 

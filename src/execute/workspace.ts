@@ -4,7 +4,7 @@
 //     is what a person looks into in the morning. Retention sweeps the kept ones.
 // I2. Only folders whose name is a run's id are ever removed; a link in their place is unlinked, not followed.
 
-import { mkdir, readdir, rm, rmdir, stat } from "node:fs/promises";
+import { lstat, mkdir, readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isId } from "../kernel/ids.ts";
 import type { Instant } from "../kernel/time.ts";
@@ -54,7 +54,7 @@ export async function sweepWorkspaces(workspacesFolder: string, sweep: Workspace
   for (const name of names.filter((candidate) => isId(candidate) && !sweep.isOpen(candidate))) {
     const path = join(workspacesFolder, name);
     try {
-      const { mtimeMs } = await stat(path);
+      const { mtimeMs } = await lstat(path);
       if (sweep.now - mtimeMs < (sweep.keptMs ?? WORKSPACE_KEPT_MS)) continue;
       await rm(path, { recursive: true, force: true });
       removed.push(name);

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from "node:fs";
-import { mkdir, symlink, utimes, writeFile } from "node:fs/promises";
+import { lutimes, mkdir, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
@@ -55,7 +55,7 @@ describe("the sweep", () => {
     const now = Date.now();
     const longAgo = new Date(now - WORKSPACE_KEPT_MS - 1_000);
     for (const name of [old, open, "notes"]) await utimes(join(folder, name), longAgo, longAgo);
-    await utimes(elsewhere, longAgo, longAgo);
+    await lutimes(join(folder, linked), longAgo, longAgo);
 
     const removed = await sweepWorkspaces(folder, { now, isOpen: (runId) => runId === open });
 
