@@ -3,8 +3,7 @@
 // I1. Every slot from the cursor up to `next` is accounted for exactly once, in order (law 2).
 // I2. Pure: the same view and `now` give the same decision, so a lost race is simply decided again (D5).
 
-import { isFault } from "../kernel/errors.ts";
-import { type Instant, MINUTE } from "../kernel/time.ts";
+import type { Instant } from "../kernel/time.ts";
 import type { Definition, Suspension } from "../records/definition.ts";
 import type { Job } from "../records/job.ts";
 import type { DecideJob, JobDecision, JobView, RunSlot } from "../records/ledger/slots.ts";
@@ -22,14 +21,10 @@ export type ParseJob = (definition: Definition) => Job;
 const NOTHING: JobDecision = { slots: [], endOpenRuns: [], cancelRuns: [], next: undefined };
 export const HELD: Fate = { state: "missed", reason: "held" };
 
-/** A definition that this version cannot read is looked at again after this long; its slots stay pending till then. */
-const UNREADABLE_WAIT_MS = MINUTE;
-
-/** The decision for due slots. Deterministic. A definition that cannot be parsed delays its own job, never the pass. */
+/** The decision for due slots. Deterministic; throws only what `parseJob` throws. */
 export function makeDecide(parseJob: ParseJob): DecideJob {
   return (view, now) => {
-    const job = parsed(parseJob, view.definition);
-    if (!job) return postponed(view, now + UNREADABLE_WAIT_MS);
+    const job = parseJob(view.definition);
     const first = view.cursor.nextSlot;
     if (first === undefined || !isScheduled(job, view.cursor)) return NOTHING;
     const suspension = suspensionAhead(view.cursor, now);
@@ -40,20 +35,6 @@ export function makeDecide(parseJob: ParseJob): DecideJob {
     if (isHeld(view.cursor)) return closing(job, view, closeAll(due, HELD), due.next);
     return decideDue(job, { view, due, now, left });
   };
-}
-
-function parsed(parseJob: ParseJob, definition: Definition): Job | undefined {
-  try {
-    return parseJob(definition);
-  } catch (error) {
-    if (isFault(error)) return undefined;
-    throw error;
-  }
-}
-
-function postponed(view: JobView, dueAt: Instant): JobDecision {
-  const slot = view.cursor.nextSlot;
-  return slot === undefined ? NOTHING : { ...NOTHING, next: { slot, dueAt } };
 }
 
 /** Slots from before the suspension that no pass came to see are closed; the others are not due (D4). */
