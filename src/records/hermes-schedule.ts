@@ -4,6 +4,7 @@
 // I2. A stamp without an offset is the time on the wall of the machine that wrote it.
 
 import {
+  DAY,
   formatDuration,
   formatInstant,
   type Instant,
@@ -127,13 +128,21 @@ export function hermesInstant(value: unknown, time: HermesTime): Instant | undef
   return Number.isNaN(wall) ? undefined : instantOfWall(wall, time.systemZone);
 }
 
-/** The first instant at which the zone's clock shows this wall time; inside a spring gap, the instant after it. */
+/** The first instant at which the zone's clock shows this wall time; for one the spring gap swallows, the gap's end (T4). */
 function instantOfWall(wall: number, zone: string): Instant {
-  const offsets = [-24, 24].map((hours) => offsetAt(wall + hours * 60 * MINUTE, zone));
+  const before = offsetAt(wall - DAY, zone);
+  const offsets = [before, offsetAt(wall + DAY, zone)];
   const fitting = offsets
     .map((offset) => wall - offset)
     .filter((instant) => instant + offsetAt(instant, zone) === wall);
-  return fitting.length > 0 ? Math.min(...fitting) : wall - Math.min(...offsets);
+  if (fitting.length > 0) return Math.min(...fitting);
+  let [low, high] = [wall - DAY, wall + DAY];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (offsetAt(middle, zone) === before) low = middle;
+    else high = middle;
+  }
+  return high;
 }
 
 /** The zone's distance from UTC at an instant, in ms. */

@@ -3,8 +3,8 @@
 // I1. Folders are made 0700 and files 0600; what exists already is never changed, only warned about.
 // I2. The token is made once: two processes that start together end up with the same one.
 
-import { mkdir, open, readFile, stat, unlink } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { mkdir, open, readFile, rm, stat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { Fault, messageOf } from "../../kernel/errors.ts";
 import type { Random } from "../../kernel/ids.ts";
 import { codeOf, createFileAtomic } from "./atomic-write.ts";
@@ -110,19 +110,33 @@ function foldersOf(paths: HomePaths): string[] {
   ];
 }
 
+/** Step by step: Node's own recursive mkdir never ends where a file system answers ENOENT although the parent exists. */
 async function makeFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    if ((await stat(folder)).isDirectory()) return;
+    await mkdir(folder, { mode: 0o700 });
   } catch (error) {
+    const parent = dirname(folder);
+    if (codeOf(error) === "ENOENT" && parent !== folder && !(await exists(parent))) {
+      await makeFolder(parent);
+      return makeFolder(folder);
+    }
     if (codeOf(error) !== "EEXIST" && codeOf(error) !== "ENOTDIR")
       throw unusable(
         `cannot make the folder ${folder}: ${messageOf(error)}`,
         "Choose another home with --home or NIGHTSHIFT_HOME, or correct its permissions.",
         error,
       );
+    const isFolder = (await stat(folder).catch(() => undefined))?.isDirectory() ?? false;
+    if (!isFolder)
+      throw unusable(
+        `${folder} is not a directory`,
+        "Move that file away or choose another home with --home.",
+      );
   }
-  throw unusable(`${folder} is not a directory`, "Move that file away or choose another home with --home.");
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined)) !== undefined;
 }
 
 /** Permission bits can lie (read-only mounts, ACLs), so one file is really written. */
@@ -130,7 +144,8 @@ async function assertWritable(root: string): Promise<void> {
   const probe = join(root, `.probe-${process.pid}`);
   try {
     await (await open(probe, "w", 0o600)).close();
-    await unlink(probe);
+    // Another process with this pid (in another container) may have been quicker.
+    await rm(probe, { force: true });
   } catch (error) {
     throw unusable(
       `the home ${root} cannot be written: ${messageOf(error)}`,

@@ -5,7 +5,7 @@
 
 import { type FSWatcher, watch } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { Clock } from "../../kernel/time.ts";
 
 export interface WatchOptions {
@@ -37,7 +37,9 @@ export function watchFolder(options: WatchOptions): () => void {
     closeNotices();
     try {
       notices = watch(folder, { persistent: false }, (_, name) => {
-        if (name === null || accepts(name)) listener();
+        // The folder's own name means that it was removed or renamed: this watch sees nothing any more.
+        if (name === basename(folder)) closeNotices();
+        if (name === null || accepts(name) || name === basename(folder)) listener();
       });
       // A watch that breaks is no fault: the slow look goes on and opens another.
       notices.on("error", closeNotices);
@@ -75,7 +77,7 @@ async function signatureOf(
   accepts: (name: string) => boolean,
 ): Promise<{ folder: string; files: string }> {
   try {
-    const { ino, dev } = await stat(folder);
+    const { ino, dev, birthtimeMs } = await stat(folder);
     const names = (await readdir(folder)).filter(accepts).sort();
     const files = await Promise.all(
       names.map(async (name) => {
@@ -83,7 +85,7 @@ async function signatureOf(
         return `${name}:${stats?.size}:${stats?.mtimeMs}:${stats?.ino}:${stats?.mode}`;
       }),
     );
-    return { folder: `${dev}:${ino}`, files: files.join("\n") };
+    return { folder: `${dev}:${ino}:${birthtimeMs}`, files: files.join("\n") };
   } catch {
     return { folder: "unreadable", files: "" };
   }
