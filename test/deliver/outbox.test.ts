@@ -5,6 +5,7 @@ import { makeWebhookAdapter } from "../../src/deliver/adapters/webhook.ts";
 import { makeRedact } from "../../src/kernel/redact.ts";
 import { HOUR, SECOND } from "../../src/kernel/time.ts";
 import type { Adapter, SendResult } from "../../src/records/delivery.ts";
+import type { OutboxLedger } from "../../src/records/ledger/outbox.ts";
 import { chat, chatAdapter, START } from "./fixtures.ts";
 import { serve } from "./loopback.ts";
 import { gate, message, openPost } from "./outbox-ledger.ts";
@@ -204,6 +205,32 @@ describe("stopping", () => {
     const rows = await post.rows();
     expect([rows.get("a")?.state, rows.get("b")?.state]).toEqual(["delivered", "queued"]);
     expect(post.clock.sleeping()).toBe(0);
+  });
+
+  test("waits also for a row that the store handed out while the stop came", async () => {
+    const post = await openPost();
+    const adapter = chatAdapter();
+    const taking = gate();
+    const handOut = gate();
+    const ledger: OutboxLedger = {
+      ...post.ledger,
+      takeDeliveries: async (request) => {
+        const rows = await post.ledger.takeDeliveries(request);
+        taking.open();
+        await handOut.opened;
+        return rows;
+      },
+    };
+    const outbox = post.outbox({ adapters: [adapter], ledger });
+    await post.ledger.putDeliveries([message("a", chat("1"))], START);
+    outbox.start();
+    await taking.opened;
+
+    const stopping = outbox.stop(10 * SECOND);
+    handOut.open();
+    await stopping;
+
+    expect((await post.rows()).get("a")?.state).toBe("delivered");
   });
 
   test("L13: aborts what outlives the grace, says what it does not know, and leaves no timer", async () => {

@@ -95,6 +95,7 @@ describe("addresses", () => {
 
     expect(allow("any.example", "10.9.9.9")).toBe(true);
     expect(allow("any.example", "::ffff:10.9.9.9")).toBe(true);
+    expect(allow("any.example", "64:ff9b::10.9.9.9")).toBe(true);
     expect(allow("any.example", "fd12::1")).toBe(true);
     expect(allow("any.example", "192.168.1.7")).toBe(true);
     expect(allow("hooks.internal.", "127.0.0.1")).toBe(true);
