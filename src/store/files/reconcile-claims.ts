@@ -23,7 +23,9 @@ export interface FileProblem {
 export interface Contest {
   winners: ReadonlyMap<string, Claimant>;
   problems: readonly FileProblem[];
-  /** Jobs that are not removed, by the file they came from. */
+  /** Jobs that came from files and are not removed. */
+  alive: readonly KnownJob[];
+  /** The one a file stands for: where a file has just changed its id, the job whose bytes it holds. */
   knownBySource: ReadonlyMap<string, KnownJob>;
   /** Files that are there in whatever state. */
   present: ReadonlySet<string>;
@@ -33,7 +35,10 @@ export interface Contest {
 export function claimIds(input: ReconcileInput): Contest {
   const { entries, unreadable, unsettled = [] } = input.listing;
   const alive = [...input.known.values()].filter((job) => !job.isRemoved && isJobFileSource(job.source));
-  const knownBySource = new Map(alive.map((job) => [job.source, job]));
+  const digests = new Map(entries.map((entry) => [entry.source, entry.digest]));
+  const isExact = (job: KnownJob) => digests.get(job.source) === job.digest;
+  const ordered = [...alive].sort((a, b) => Number(isExact(a)) - Number(isExact(b)));
+  const knownBySource = new Map(ordered.map((job) => [job.source, job]));
   const problems: FileProblem[] = unreadable.map(({ source, defaultId, error }) => ({
     source,
     jobId: defaultId,
@@ -47,7 +52,7 @@ export function claimIds(input: ReconcileInput): Contest {
   }
   const present = new Set([...entries, ...unreadable].map(({ source }) => source).concat(unsettled));
   const winners = chooseWinners({ claimants, input, present, problems });
-  return { winners, problems, knownBySource, present };
+  return { winners, problems, alive, knownBySource, present };
 }
 
 function claimOf(

@@ -22,14 +22,14 @@ export interface MissingVerdict {
 
 /** Judges every known job whose file is not there. */
 export function judgeMissing(input: ReconcileInput, contest: Contest): MissingVerdict {
-  const absent = [...contest.knownBySource.values()].filter((job) => isAbsent(job, contest));
+  const absent = contest.alive.filter((job) => isAbsent(job, contest));
   const moves = pairRenames(absent, contest, input);
   const renamed = new Set(moves.map((move) => move.jobId));
   const missing = absent.filter((job) => !renamed.has(job.jobId));
   const sinceMs = new Map(
     missing.map((job) => [job.jobId, input.previous?.missingSinceMs.get(job.jobId) ?? input.monotonicMs]),
   );
-  const total = contest.knownBySource.size;
+  const total = contest.alive.length;
   const isMass = missing.length >= MASS_COUNT && missing.length > total / 2;
   const actions: ReconcileAction[] = [];
   const waits: number[] = [];
