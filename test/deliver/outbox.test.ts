@@ -209,9 +209,14 @@ describe("stopping", () => {
 
   test("waits also for a row that the store handed out while the stop came", async () => {
     const post = await openPost();
-    const adapter = chatAdapter();
-    const taking = gate();
-    const handOut = gate();
+    const [taking, handOut, sending, answer] = [gate(), gate(), gate(), gate()];
+    const adapter = chatAdapter({
+      send: async () => {
+        sending.open();
+        await answer.opened;
+        return { kind: "delivered", receipt: { at: START } };
+      },
+    });
     const ledger: OutboxLedger = {
       ...post.ledger,
       takeDeliveries: async (request) => {
@@ -226,10 +231,17 @@ describe("stopping", () => {
     outbox.start();
     await taking.opened;
 
-    const stopping = outbox.stop(10 * SECOND);
+    let isStopped = false;
+    const stopping = outbox.stop(10 * SECOND).then(() => {
+      isStopped = true;
+    });
     handOut.open();
-    await stopping;
+    await sending.opened;
+    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
 
+    expect(isStopped).toBe(false);
+    answer.open();
+    await stopping;
     expect((await post.rows()).get("a")?.state).toBe("delivered");
   });
 
