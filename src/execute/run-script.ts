@@ -13,6 +13,7 @@ import type { ProcessRecord } from "../records/process.ts";
 import type { AbortReason, RunContext } from "../records/run-context.ts";
 import { commandEnv } from "./command-env.ts";
 import type { MarkIndex } from "./mark-index.ts";
+import type { PipePool } from "./pipe-pool.ts";
 import { type PreparedScript, prepareScript, type ScriptPlace, type ScriptWork } from "./prepare-script.ts";
 import { outcomeOfAbort, outcomeOfExit, outcomeOfPreflight, outcomeOfSpawn } from "./script-outcome.ts";
 import { type HeldProcess, spawnHeld } from "./spawn-held.ts";
@@ -32,6 +33,8 @@ export interface ScriptDeps extends ScriptPlace {
   drainMs?: number;
   /** One per node, so that the end of a run does not look at every process of the machine. */
   marks?: MarkIndex;
+  /** One per node. Without it `> /dev/stderr` fails in scripts. */
+  pipes?: PipePool;
 }
 
 /**
@@ -71,7 +74,7 @@ interface Ready extends PreparedScript {
 
 async function runPrepared(deps: ScriptDeps, ready: Ready, ctx: RunContext): Promise<Outcome> {
   if (ctx.signal.aborted) return outcomeOfAbort(reasonOf(ctx));
-  const held = await spawnHeld(ready);
+  const held = await spawnHeld({ ...ready, pipes: deps.pipes });
   if (held.kind === "refused") return outcomeOfSpawn(held.message);
   const endSkip = deps.marks?.skip(held.identity.pid);
   let isReleased = false;

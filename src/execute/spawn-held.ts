@@ -6,11 +6,13 @@
 // I4. The shim passes arguments verbatim and takes out of the environment what a shell would add.
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Duplex, Readable } from "node:stream";
 import { messageOf } from "../kernel/errors.ts";
 import type { ProcessIdentity } from "../records/process.ts";
 import { findCommand } from "./find-command.ts";
+import type { OutputPipe, PipePool } from "./pipe-pool.ts";
 import { processStartTime } from "./process-table.ts";
 
 /**
@@ -33,6 +35,8 @@ export interface HeldCommand {
   env: Readonly<Record<string, string>>;
   /** Written to the command's stdin after release. Default: stdin is /dev/null. */
   stdin?: string;
+  /** Gives stdout and stderr real pipes; without it they are sockets (pipe-pool.ts). */
+  pipes?: PipePool | undefined;
 }
 
 export interface CommandExit {
@@ -69,17 +73,33 @@ export async function spawnHeld(command: HeldCommand): Promise<HeldProcess | Spa
     return { kind: "refused", code: "argument", message: "an argument or variable holds a NUL byte" };
   const found = await findCommand(command.command, command.env.PATH ?? "");
   if (found.kind !== "found") return { kind: "refused", code: found.kind, message: found.message };
-  return startShim(command, found.path);
+  const pipes = await command.pipes?.take();
+  try {
+    const held = await startShim(command, found.path, pipes);
+    if (held.kind === "refused") for (const pipe of pipes ?? []) pipe.stream.destroy();
+    return held;
+  } finally {
+    for (const pipe of pipes ?? []) closeSync(pipe.writeEnd);
+  }
 }
 
-async function startShim(command: HeldCommand, path: string): Promise<HeldProcess | SpawnRefusal> {
+async function startShim(
+  command: HeldCommand,
+  path: string,
+  pipes: readonly [OutputPipe, OutputPipe] | undefined,
+): Promise<HeldProcess | SpawnRefusal> {
   let child: ChildProcess;
   try {
     child = spawn("/bin/sh", ["-c", SHIM, "nightshift", path, ...command.args], {
       cwd: command.cwd,
       env: command.env,
       detached: true,
-      stdio: [command.stdin === undefined ? "ignore" : "pipe", "pipe", "pipe", "pipe"],
+      stdio: [
+        command.stdin === undefined ? "ignore" : "pipe",
+        pipes?.[0].writeEnd ?? "pipe",
+        pipes?.[1].writeEnd ?? "pipe",
+        "pipe",
+      ],
     });
   } catch (error) {
     return spawnRefusal(messageOf(error), command.cwd);
@@ -88,7 +108,8 @@ async function startShim(command: HeldCommand, path: string): Promise<HeldProces
   if (pid === undefined) return spawnError(child, command.cwd);
   // A child killed before this line is still unreaped (the event loop has not turned), so its start time is there.
   const startTime = processStartTime(pid) ?? "";
-  return holdChild(child, { pid, startTime, processGroup: pid }, command.stdin);
+  const held = holdChild(child, { pid, startTime, processGroup: pid }, command.stdin);
+  return pipes ? { ...held, stdout: pipes[0].stream, stderr: pipes[1].stream } : held;
 }
 
 /** Node words a missing working folder as if the shell were missing. */

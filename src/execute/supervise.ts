@@ -19,6 +19,7 @@ import { DEFAULT_GRACE_MS, type Ended, endRun, findLeftovers } from "./terminate
 const DEFAULT_DRAIN_MS = 2_000;
 /** Grace for what outlives its command: it had the whole run to finish. */
 const LEFTOVER_GRACE_MS = 2_000;
+const SETTLE_MS = 25;
 
 export interface SuperviseDeps {
   clock: Clock;
@@ -133,8 +134,12 @@ async function endWhatIsLeft(deps: SuperviseDeps, known: ProcessIdentity[], ctx:
   const marks = deps.marks ?? makeMarkIndex(deps.clock);
   if (known.length === 1 && marks.find(runId).length === 0) return;
   if (findLeftovers(runId, known).length === 0) return;
+  // A process that ends by itself lets go of its pipe a moment before it is gone.
+  await deps.clock.sleep(SETTLE_MS, new AbortController().signal);
+  if (findLeftovers(runId, known).length === 0) return;
   const graceMs = Math.min(LEFTOVER_GRACE_MS, deps.graceMs ?? DEFAULT_GRACE_MS);
   const ended: Ended = await endRun(deps, { runId, known, graceMs });
+  if (ended.ended.length + ended.survivors.length === 0) return;
   ctx.emit("process-ended", { why: "outlived the run", ...ended });
   ctx.log.warn("processes-outlived-run", { runId, ...ended });
 }

@@ -4,6 +4,9 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { onTestFinished } from "vitest";
+import { makeMarkIndex } from "../../src/execute/mark-index.ts";
+import { makePipePool } from "../../src/execute/pipe-pool.ts";
 import type { ScriptWork } from "../../src/execute/prepare-script.ts";
 import { listProcesses } from "../../src/execute/process-table.ts";
 import type { ScriptDeps } from "../../src/execute/run-script.ts";
@@ -34,6 +37,8 @@ export async function openRoom(changes: Partial<ScriptDeps> = {}): Promise<Room>
   const home = await tempFolder();
   const scriptsFolder = join(home, "scripts");
   await mkdir(scriptsFolder);
+  const pipes = makePipePool(join(home, "run"));
+  onTestFinished(() => pipes.close());
   const deps: ScriptDeps = {
     clock: realClock,
     redact: (text) => text,
@@ -43,6 +48,8 @@ export async function openRoom(changes: Partial<ScriptDeps> = {}): Promise<Room>
     nodeEnv: process.env,
     node: { path: process.execPath, version: process.versions.node },
     newId,
+    marks: makeMarkIndex(realClock),
+    pipes,
     graceMs: 2_000,
     ...changes,
   };

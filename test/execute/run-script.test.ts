@@ -6,9 +6,10 @@ import { existsSync, readdirSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { makePipePool } from "../../src/execute/pipe-pool.ts";
 import { runScript } from "../../src/execute/run-script.ts";
 import { makeRedact } from "../../src/kernel/redact.ts";
-import { leftOf, makeContext, openRoom, workOf } from "./room.ts";
+import { leftOf, makeContext, openRoom, type TestContext, workOf } from "./room.ts";
 
 describe("a script's end", () => {
   test("exit 0: stdout is the output, byte for byte, and stderr is not part of it", async () => {
@@ -68,6 +69,33 @@ describe("a script's end", () => {
 });
 
 describe("what a script is given", () => {
+  test("real pipes: /dev/stdout and /dev/stderr can be opened by name, as under cron", async () => {
+    const room = await openRoom();
+    const script = await room.script(
+      "names.sh",
+      "set -e; echo out > /dev/stdout; echo oops > /dev/stderr; echo both | tee /dev/stderr; [ -p /dev/stdout ]",
+    );
+    const context = makeContext();
+
+    const outcome = await runScript(room.deps, workOf(script), context);
+
+    expect(outcome).toEqual({ state: "succeeded", output: "out\nboth\n", isSilent: false });
+    expect(stderrOf(context)).toBe("oops\nboth\n");
+  });
+
+  test("without a pool of pipes, or with one that cannot make any, sockets do", async () => {
+    const broken = makePipePool("/etc/passwd/no-folder");
+    const room = await openRoom({ pipes: broken });
+    const script = await room.script("a.sh", "echo out; echo err >&2");
+    const context = makeContext();
+
+    const outcome = await runScript(room.deps, workOf(script), context);
+
+    expect(outcome).toMatchObject({ output: "out\n" });
+    expect(stderrOf(context)).toBe("err\n");
+    await broken.close();
+  });
+
   test("S2, hermes#99635: the environment is the allow-list, the lineage and what the job names; nothing else", async () => {
     const room = await openRoom({
       nodeEnv: {
@@ -314,3 +342,10 @@ describe("the run's record", () => {
     expect(await runScript(room.deps, workOf(script), context)).toMatchObject({ output: "new\n" });
   });
 });
+
+function stderrOf(context: TestContext): string {
+  return context.events
+    .filter((event) => event.kind === "stderr")
+    .map((event) => event.data.text)
+    .join("");
+}
