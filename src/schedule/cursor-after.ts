@@ -17,9 +17,10 @@ export type CursorAfter = (
 ) => CursorPosition | undefined;
 
 /**
- * The cursor under the new state: the first slot after now, or the kept one where only its jitter is awaited and
- * neither schedule, zone nor jitter changed. Undefined = no slot is due from here on: not scheduled, disabled, removed,
- * suspended without an end, or complete (`repeat`, `until`, a past instant).
+ * The cursor under the new state, for a view that has been settled: the first slot after now, or the one that came
+ * before now and only awaits its jitter. `isScheduleChanged` (schedule, zone or jitter, or a pause that began or ended)
+ * keeps that one only where the schedule still names it. Undefined = no slot is due from here on: not scheduled,
+ * disabled, removed, suspended without an end, or complete (`repeat`, `until`, a past instant).
  */
 export function makeCursorAfter(parseJob: ParseJob): CursorAfter {
   return (view, now, change) => {
@@ -28,7 +29,7 @@ export function makeCursorAfter(parseJob: ParseJob): CursorAfter {
     const { startedSlots, nextSlot: kept } = view.cursor;
     const suspension = suspensionAhead(view.cursor, now);
     const position =
-      (change.isScheduleChanged || suspension ? undefined : keptPosition(job, kept, now)) ??
+      (suspension ? undefined : keptPosition(job, { slot: kept, now, ...change })) ??
       positionAfter(job, suspension ? suspension.until : now, now);
     if (!position) return undefined;
     return completionOf(job, { startedSlots, next: position.slot }) ? undefined : position;
@@ -43,13 +44,13 @@ function positionAfter(
   return after === undefined ? undefined : slotAfter(job, Math.max(after, now));
 }
 
-/** A slot whose instant has come but whose jitter has not is still to be decided. */
+/** A slot whose instant has come but whose jitter has not is still to be decided: dropping it would lose it. */
 function keptPosition(
   job: ScheduledJob,
-  slot: Instant | undefined,
-  now: Instant,
+  { slot, now, isScheduleChanged }: { slot: Instant | undefined; now: Instant; isScheduleChanged: boolean },
 ): CursorPosition | undefined {
   if (slot === undefined || slot > now) return undefined;
+  if (isScheduleChanged && nextSlot(job.schedule, slot - 1) !== slot) return undefined;
   const dueAt = jitteredInstant(job, slot);
   return dueAt > now ? { slot, dueAt } : undefined;
 }
@@ -78,6 +79,7 @@ export function makeRewindCursor(parseJob: ParseJob): RewindCursor {
     while (slot !== undefined && slot !== present && (open.has(slot) || isStarted(slot))) {
       slot = nextSlot(job.schedule, slot);
     }
+    if (completionOf(job, { startedSlots: view.cursor.startedSlots, next: slot })) return undefined;
     return slot === undefined ? undefined : slotAfter(job, slot - 1);
   };
 }

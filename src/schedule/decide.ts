@@ -9,7 +9,7 @@ import type { Job } from "../records/job.ts";
 import type { DecideJob, JobDecision, JobView, RunSlot } from "../records/ledger/slots.ts";
 import { type Fate, makeAccounting } from "./accounting.ts";
 import { chooseSlots, REPEAT_REACHED, SUPERSEDED } from "./choose.ts";
-import { type DueSlots, dueSlots, type ScheduledJob } from "./due.ts";
+import { type DueSlots, type DueWindow, dueSlots, type ScheduledJob } from "./due.ts";
 import { jitteredInstant } from "./jitter.ts";
 import { nextSlot } from "./next-slot.ts";
 import { liveRuns, OVERLAP, REPLACE_WAIT_MS, runsToCancel, runsToEnd } from "./overlap.ts";
@@ -29,9 +29,10 @@ export function makeDecide(parseJob: ParseJob): DecideJob {
     if (first === undefined || !isScheduled(job, view.cursor)) return NOTHING;
     const suspension = suspensionAhead(view.cursor, now);
     if (suspension) return decideSuspended(job, first, suspension);
-    const due = dueSlots(job, { first, now, latest: job.until ?? Number.POSITIVE_INFINITY });
+    const window = { first, now, latest: job.until ?? Number.POSITIVE_INFINITY };
     const left = repeatsLeft(job, view);
-    if (left <= 0) return decideExhausted(job, { view, due, now });
+    if (left <= 0) return decideExhausted(job, view, window);
+    const due = dueSlots(job, window);
     if (isHeld(view.cursor)) return closing(job, view, closeAll(due, HELD), due.next);
     return decideDue(job, { view, due, now, left });
   };
@@ -81,12 +82,17 @@ function following(
   return { next: { slot: next, dueAt: jitteredInstant(job, next) } };
 }
 
-/** T9: nothing beyond the last repetition runs; once that one has started, the job is complete. */
-function decideExhausted(
-  job: ScheduledJob,
-  { view, due, now }: { view: JobView; due: DueSlots; now: Instant },
-): JobDecision {
-  return lookingAgain(closing(job, view, closeAll(due, REPEAT_REACHED), due.next), lookAgainAt(view, now));
+/**
+ * T9: nothing beyond the last repetition runs. Once that one has started the job is complete from now on, so slots that
+ * only await their jitter are closed as well; until then the job is looked at again soon.
+ */
+export function decideExhausted(job: ScheduledJob, view: JobView, window: DueWindow): JobDecision {
+  const isComplete = job.repeat !== undefined && view.cursor.startedSlots >= job.repeat;
+  const due = dueSlots(job, isComplete ? { ...window, isJittered: false } : window);
+  return lookingAgain(
+    closing(job, view, closeAll(due, REPEAT_REACHED), due.next),
+    lookAgainAt(view, window.now),
+  );
 }
 
 function lookingAgain(decision: JobDecision, at: Instant): JobDecision {

@@ -3,8 +3,8 @@
 import type { DecideJob, JobDecision, JobView } from "../records/ledger/slots.ts";
 import { isLive } from "../records/run.ts";
 import { makeAccounting } from "./accounting.ts";
-import { PAST_GRACE, REPEAT_REACHED } from "./choose.ts";
-import { closeAll, closing, decideSuspended, HELD, type ParseJob } from "./decide.ts";
+import { PAST_GRACE } from "./choose.ts";
+import { closeAll, closing, decideExhausted, decideSuspended, HELD, type ParseJob } from "./decide.ts";
 import { dueSlots, isWithinGrace, type ScheduledJob } from "./due.ts";
 import { isHeld, isScheduled, repeatsLeft, suspensionAhead } from "./standing.ts";
 
@@ -46,8 +46,9 @@ function settleDue(
 ): JobDecision {
   const first = view.cursor.nextSlot ?? now;
   const latest = Math.min(now, job.until ?? Number.POSITIVE_INFINITY);
-  const due = dueSlots(job, { first, now, latest, isJittered: options.isCursorKept });
-  if (repeatsLeft(job, view) <= 0) return closing(job, view, closeAll(due, REPEAT_REACHED), due.next);
+  const window = { first, now, latest, isJittered: options.isCursorKept };
+  if (repeatsLeft(job, view) <= 0) return decideExhausted(job, view, window);
+  const due = dueSlots(job, window);
   if (isHeld(view.cursor)) return closing(job, view, closeAll(due, HELD), due.next);
   const accounting = makeAccounting();
   if (due.older) accounting.close(PAST_GRACE, due.older);
