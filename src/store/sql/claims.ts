@@ -6,9 +6,9 @@ import type { Claim, Resolution, Run } from "../../records/run.ts";
 import { isTerminal } from "../../records/run.ts";
 import { columnList, decode, decodeRun, encodeRows, RESOLUTION, RUN } from "./codecs.ts";
 import type { Columns } from "./dialect.ts";
-import { LIVE_LIST, PENDING, requestCancels } from "./endings.ts";
-import { insertRuns } from "./run-rows.ts";
-import { leaseClock, type Store, write } from "./store.ts";
+import { isLive, isPending, requestCancels } from "./endings.ts";
+import { bornRun, insertRuns } from "./run-rows.ts";
+import { leaseClock, type Store, type Transaction, write } from "./store.ts";
 
 const CLAIM: Columns = { runId: "text", owner: "text", token: "int" };
 const MATCHES = `"runs"."id" = x."runId" AND "runs"."token" = x."token" AND "runs"."owner" = x."owner"`;
@@ -24,7 +24,7 @@ export async function renewClaims(
     const clock = await leaseClock(store, tx);
     return tx.all(
       `UPDATE "runs" SET "leaseEnd" = ?, "leaseBoot" = ?, "leaseUntil" = ? FROM ${store.dialect.rows("x", CLAIM)}
-       WHERE ${MATCHES} AND "runs"."state" IN (${LIVE_LIST}) RETURNING "runs"."id", "runs"."cancelledBy", "runs"."cancelRequestedAt"`,
+       WHERE ${MATCHES} AND ${isLive(`"runs"`)} RETURNING "runs"."id", "runs"."cancelledBy", "runs"."cancelRequestedAt"`,
       [clock.nowMs + leaseMs, clock.boot, clock.wall + leaseMs, encodeRows(CLAIM, claims)],
     );
   });
@@ -63,7 +63,7 @@ export async function cancelRequests(
   nodeId: string,
 ): Promise<readonly { runId: string; by: string }[]> {
   const rows = await store.connection.all(
-    `SELECT "id", "cancelledBy" FROM "runs" WHERE "owner" = ? AND "cancelRequestedAt" IS NOT NULL AND "state" IN (${LIVE_LIST})`,
+    `SELECT "id", "cancelledBy" FROM "runs" WHERE "owner" = ? AND "cancelRequestedAt" IS NOT NULL AND ${isLive(`"runs"`)}`,
     [nodeId],
   );
   return rows.map((row) => ({ runId: String(row.id), by: String(row.cancelledBy) }));
@@ -76,7 +76,7 @@ export async function requestCancel(
   const answer = await write<CancelAnswer>(store, async (tx) => {
     const ended = await tx.get(
       `UPDATE "runs" SET "state" = 'cancelled', "reason" = 'requested', "cancelRequestedAt" = ?, "cancelledBy" = ?, "finishedAt" = ?, "outcome" = ?
-       WHERE "id" = ? AND ${PENDING} RETURNING ${columnList(RUN, `"runs"`)}`,
+       WHERE "id" = ? AND ${isPending(`"runs"`)} RETURNING ${columnList(RUN, `"runs"`)}`,
       [now, by, now, JSON.stringify({ state: "cancelled", by }), runId],
     );
     if (ended) {
@@ -99,19 +99,23 @@ const KEY: Columns = { dedupeKey: "text", attempt: "int" };
 
 export async function enqueue(store: Store, runs: readonly NewRun[]): Promise<readonly Run[]> {
   if (runs.length === 0) return [];
-  const rows = await write(store, async (tx) => {
-    const isNew = await insertRuns(
-      tx,
-      runs.map((run) => ({ ...run, state: "queued" as const })),
-    );
-    for (const { id, jobId, createdAt, trigger } of runs)
-      if (isNew.has(id)) tx.emit({ runId: id, jobId, at: createdAt, kind: "run-queued", data: { trigger } });
-    return tx.all(
-      `SELECT ${columnList(RUN, "r")} FROM ${tx.dialect.rows("x", KEY)} JOIN "runs" AS r ON r."dedupeKey" = x."dedupeKey" AND r."attempt" = x."attempt"`,
-      [encodeRows(KEY, runs)],
-    );
+  const rows = runs.map((run) => ({ ...run, state: "queued" as const }));
+  const held = await write(store, async (tx) => {
+    const isNew = await insertRuns(tx, rows);
+    for (const { id, jobId, createdAt: at, trigger } of runs)
+      if (isNew.has(id)) tx.emit({ runId: id, jobId, at, kind: "run-queued", data: { trigger } });
+    return isNew.size === runs.length ? rows.map(bornRun) : readHolders(tx, runs);
   });
   await store.wake();
+  return held;
+}
+
+/** The rows that hold these keys, in order. */
+async function readHolders(tx: Transaction, runs: readonly NewRun[]): Promise<Run[]> {
+  const rows = await tx.all(
+    `SELECT ${columnList(RUN, "r")} FROM ${tx.dialect.rows("x", KEY)} JOIN "runs" AS r ON r."dedupeKey" = x."dedupeKey" AND r."attempt" = x."attempt"`,
+    [encodeRows(KEY, runs)],
+  );
   const held = new Map(rows.map(decodeRun).map((run) => [`${run.attempt}/${run.dedupeKey}`, run]));
   return runs.flatMap(({ attempt, dedupeKey }) => held.get(`${attempt}/${dedupeKey}`) ?? []);
 }

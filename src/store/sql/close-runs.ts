@@ -9,7 +9,7 @@ import type { CloseAnswer, Closing } from "../../records/ledger/claims.ts";
 import type { Run } from "../../records/run.ts";
 import { columnList, decodeRun, encodeRows, RUN } from "./codecs.ts";
 import type { Columns } from "./dialect.ts";
-import { LIVE_LIST } from "./endings.ts";
+import { isLive } from "./endings.ts";
 import { insertDeliveries } from "./outbox-rows.ts";
 import { insertRuns, type RunRow } from "./run-rows.ts";
 import { type Store, type Transaction, write } from "./store.ts";
@@ -94,7 +94,7 @@ async function closeRows(tx: Transaction, candidates: readonly Closing[], json: 
     `UPDATE "runs" SET "state" = x."state", "reason" = COALESCE(x."reason", "runs"."reason"), "outcome" = x."outcome", "usage" = x."usage",
        "outputFile" = x."outputFile", "finishedAt" = x."finishedAt", "lastActivityAt" = COALESCE(x."lastActivityAt", "runs"."lastActivityAt")
      FROM ${tx.dialect.rows("x", CLOSING)}
-     WHERE "runs"."id" = x."runId" AND "runs"."token" = x."token" AND "runs"."owner" = x."owner" AND "runs"."state" IN (${LIVE_LIST})
+     WHERE "runs"."id" = x."runId" AND "runs"."token" = x."token" AND "runs"."owner" = x."owner" AND ${isLive(`"runs"`)}
      RETURNING ${returned}`,
     [json],
   );

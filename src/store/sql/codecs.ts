@@ -155,16 +155,12 @@ function decodeValue(kind: ColumnKind | undefined, value: unknown): unknown {
   return kind === "json" ? JSON.parse(String(value)) : value;
 }
 
-/** One JSON array for `Dialect.rows`. Absent fields are NULL. */
+/** One JSON array of arrays for `Dialect.rows`, in the order of `columns`. Absent fields are NULL. */
 export function encodeRows(columns: Columns, records: readonly object[]): string {
-  const rows = records.map((record) => {
-    const row: Row = {};
-    for (const name in columns) {
-      const value = encodeValue(columns[name], Reflect.get(record, name));
-      if (value !== null) row[name] = value;
-    }
-    return row;
-  });
+  const entries = Object.entries(columns);
+  const rows = records.map((record) =>
+    entries.map(([name, kind]) => encodeValue(kind, (record as Row)[name])),
+  );
   const text = JSON.stringify(rows);
   return text.includes("\\u") ? JSON.stringify(rows, cleanText) : text;
 }

@@ -12,7 +12,7 @@ export interface Dialect {
   readonly intType: string;
   /** A key that numbers rows as they are inserted, never reusing a number. */
   readonly serialKey: string;
-  /** A table expression over one `?` parameter, a JSON array of objects: a batch is one statement. */
+  /** A table expression over one `?` parameter, a JSON array of arrays (`encodeRows`): a batch is one statement. */
   rows(alias: string, columns: Columns): string;
   /** Ends a SELECT that takes rows nobody else holds. `of` names the locked table's alias. */
   skipLocked(of: string): string;
@@ -26,7 +26,7 @@ const sqlite: Dialect = {
   intType: "INTEGER",
   serialKey: "INTEGER PRIMARY KEY AUTOINCREMENT",
   rows(alias, columns) {
-    const list = Object.keys(columns).map((name) => `value->>'${name}' AS "${name}"`);
+    const list = Object.keys(columns).map((name, index) => `value->>${index} AS "${name}"`);
     return `(SELECT ${list.join(", ")} FROM json_each(?)) AS ${alias}`;
   },
   // The write transaction holds the whole file.
@@ -41,10 +41,12 @@ const postgres: Dialect = {
   intType: "BIGINT",
   serialKey: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
   rows(alias, columns) {
-    const list = Object.entries(columns).map(
-      ([name, kind]) => `"${name}" ${kind === "int" || kind === "bool" ? "bigint" : "text"}`,
+    const list = Object.entries(columns).map(([name, kind], index) =>
+      kind === "int" || kind === "bool"
+        ? `(value->>${index})::bigint AS "${name}"`
+        : `value->>${index} AS "${name}"`,
     );
-    return `json_to_recordset(?::json) AS ${alias}(${list.join(", ")})`;
+    return `(SELECT ${list.join(", ")} FROM json_array_elements(?::json)) AS ${alias}`;
   },
   skipLocked: (of) => ` FOR UPDATE OF ${of} SKIP LOCKED`,
   forUpdate: (of) => ` FOR UPDATE OF ${of}`,

@@ -2,15 +2,16 @@
 
 import type { Instant } from "../../kernel/time.ts";
 import type { PassResult } from "../../records/ledger/slots.ts";
-import { LIVE_STATES, type RunState } from "../../records/run.ts";
+import type { RunState } from "../../records/run.ts";
 import { encodeRows } from "./codecs.ts";
 import type { Row } from "./connection.ts";
 import type { Columns } from "./dialect.ts";
 import type { Transaction } from "./store.ts";
 
-export const LIVE_LIST = LIVE_STATES.map((state) => `'${state}'`).join(",");
-/** SQL: not live, not terminal. Spelled as in the partial indexes. */
-export const PENDING = `"state" IN ('queued','waiting')`;
+/** SQL: `queued` or `waiting`; claimed, running or cancelling; either. Spelled as in the partial indexes. */
+export const isPending = (of: string) => `${of}."owner" IS NULL AND ${of}."finishedAt" IS NULL`;
+export const isLive = (of: string) => `${of}."owner" IS NOT NULL AND ${of}."finishedAt" IS NULL`;
+export const isOpen = (of: string) => `${of}."finishedAt" IS NULL`;
 
 type EndedRuns = PassResult["endedRuns"];
 
@@ -25,7 +26,7 @@ export async function endOpenRuns(
   if (endings.length === 0) return [];
   const rows = await tx.all(
     `UPDATE "runs" SET "state" = x."state", "reason" = x."reason", "finishedAt" = ?
-     FROM ${tx.dialect.rows("x", ENDING)} WHERE "runs"."id" = x."runId" AND "runs".${PENDING}
+     FROM ${tx.dialect.rows("x", ENDING)} WHERE "runs"."id" = x."runId" AND ${isPending(`"runs"`)}
      RETURNING "runs"."id", "runs"."jobId", "runs"."state", "runs"."reason"`,
     // The expression's parameter comes second in the text on both engines.
     [now, encodeRows(ENDING, endings)],
@@ -37,7 +38,7 @@ export async function endOpenRuns(
 export async function expireStartBy(tx: Transaction, now: Instant): Promise<EndedRuns> {
   const rows = await tx.all(
     `UPDATE "runs" SET "state" = 'skipped', "reason" = 'overlap', "finishedAt" = ?
-     WHERE "startBy" IS NOT NULL AND ${PENDING} AND "startBy" <= ?
+     WHERE "startBy" IS NOT NULL AND ${isPending(`"runs"`)} AND "startBy" <= ?
      RETURNING "id", "jobId", "state", "reason"`,
     [now, now],
   );
@@ -77,7 +78,7 @@ export async function requestCancels(
   const rows = await tx.all(
     `UPDATE "runs" SET "state" = 'cancelling', "cancelRequestedAt" = ?, "cancelledBy" = x."by"
      FROM ${tx.dialect.rows("x", CANCEL)}
-     WHERE "runs"."id" = x."runId" AND "runs"."state" IN (${LIVE_LIST}) AND "runs"."cancelRequestedAt" IS NULL
+     WHERE "runs"."id" = x."runId" AND ${isLive(`"runs"`)} AND "runs"."cancelRequestedAt" IS NULL
      RETURNING "runs"."id", "runs"."jobId", "runs"."cancelledBy"`,
     [now, encodeRows(CANCEL, cancels)],
   );

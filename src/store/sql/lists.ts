@@ -79,6 +79,7 @@ async function runsPage(
   if (states) query = query.where("state", "in", [...states]);
   // Words of the partial indexes, so that the planners recognise them.
   if (states?.every(isTerminal)) query = query.where("finishedAt", "is not", null);
+  else if (states && !states.some(isTerminal)) query = query.where("finishedAt", "is", null);
   if (filter.before !== undefined) query = query.where("id", "<", filter.before);
   if (filter.since !== undefined) query = query.where("createdAt", ">=", filter.since);
   if (filter.rootsOnly) query = query.where("parentId", "is", null);

@@ -4,7 +4,7 @@ import type { Instant } from "../../kernel/time.ts";
 import type { PassRequest, PassResult } from "../../records/ledger/slots.ts";
 import { type Applied, applyDecisions, decideAll } from "./apply-decisions.ts";
 import { claimReady } from "./claim-ready.ts";
-import { expireStartBy, PENDING } from "./endings.ts";
+import { expireStartBy, isPending } from "./endings.ts";
 import { type Store, type Transaction, write } from "./store.ts";
 import { endExpiredSuspensions } from "./suspensions.ts";
 import { readViews } from "./views.ts";
@@ -47,8 +47,8 @@ async function decideDue(
 async function nextWakeAt(tx: Transaction, now: Instant): Promise<Instant | undefined> {
   const row = await tx.get(
     `SELECT (SELECT min("dueAt") FROM "cursors" WHERE "dueAt" IS NOT NULL) AS "due",
-       (SELECT min("readyAt") FROM "runs" WHERE ${PENDING} AND "readyAt" > ?) AS "ready",
-       (SELECT min("startBy") FROM "runs" WHERE "startBy" IS NOT NULL AND ${PENDING}) AS "startBy",
+       (SELECT min("readyAt") FROM "runs" WHERE ${isPending(`"runs"`)} AND "readyAt" > ?) AS "ready",
+       (SELECT min("startBy") FROM "runs" WHERE "startBy" IS NOT NULL AND ${isPending(`"runs"`)}) AS "startBy",
        (SELECT min("until") FROM "suspensions" WHERE "to" IS NULL AND "until" IS NOT NULL) AS "until"`,
     [now],
   );

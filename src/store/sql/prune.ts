@@ -7,8 +7,8 @@ import { DAY, type Instant } from "../../kernel/time.ts";
 import { encodeRows } from "./codecs.ts";
 import type { Row } from "./connection.ts";
 import type { Columns } from "./dialect.ts";
+import { isOpen } from "./endings.ts";
 import { type Store, type Transaction, write } from "./store.ts";
-import { OPEN_LIST } from "./views.ts";
 
 /** Trees pruned in one transaction: bounds how long others wait. */
 const TREES_PER_TRANSACTION = 200;
@@ -85,7 +85,7 @@ async function prunableRoots(tx: Transaction, jobId: string, from: string): Prom
   return tx.all(
     `SELECT r."id" FROM "runs" AS r WHERE r."jobId" = ? AND r."id" <= ? AND r."parentId" IS NULL AND NOT EXISTS (
        SELECT 1 FROM "runs" AS t WHERE (t."id" = r."id" OR (t."rootId" = r."id" AND t."parentId" IS NOT NULL)) AND (
-         t."state" IN (${OPEN_LIST})
+         ${isOpen("t")}
          OR (t."state" = 'unknown' AND NOT EXISTS (SELECT 1 FROM "resolutions" AS s WHERE s."runId" = t."id"))
          OR EXISTS (SELECT 1 FROM "deliveries" AS d WHERE d."runId" = t."id" AND d."state" IN ('queued','sending'))))
      ORDER BY r."id" LIMIT ?`,

@@ -20,8 +20,9 @@ import {
   SUSPENSION,
 } from "./codecs.ts";
 import type { Columns } from "./dialect.ts";
+import { isOpen } from "./endings.ts";
 import type { Store } from "./store.ts";
-import { OPEN_LIST, readView, readViews } from "./views.ts";
+import { readView, readViews } from "./views.ts";
 
 /** Below this a prefix names half the ledger. */
 const MIN_PREFIX = 6;
@@ -109,7 +110,7 @@ export async function counts(store: Store, now: Instant): Promise<LedgerCounts> 
   // Two index scans; together they are the whole table.
   const runs = await store.connection.all(
     `SELECT "state", count(*) AS "count" FROM "runs" WHERE "finishedAt" IS NOT NULL GROUP BY "state"
-     UNION ALL SELECT "state", count(*) FROM "runs" WHERE "state" IN (${OPEN_LIST}) GROUP BY "state"`,
+     UNION ALL SELECT "state", count(*) FROM "runs" WHERE ${isOpen(`"runs"`)} GROUP BY "state"`,
   );
   const deliveries = await store.connection.all(
     `SELECT "state", count(*) AS "count" FROM "deliveries" GROUP BY "state"`,

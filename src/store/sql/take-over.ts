@@ -5,7 +5,7 @@ import type { ProcessRecord } from "../../records/process.ts";
 import { columnList, decode, decodeRun, encodeRows, PROCESS, RUN } from "./codecs.ts";
 import type { Row } from "./connection.ts";
 import type { Columns } from "./dialect.ts";
-import { LIVE_LIST } from "./endings.ts";
+import { isLive } from "./endings.ts";
 import { type LeaseClock, leaseClock, leaseExpired, type Store, type Transaction, write } from "./store.ts";
 import { definitionOf, readDefinitions } from "./views.ts";
 
@@ -29,7 +29,7 @@ export async function takeOver(store: Store, request: TakeOverRequest): Promise<
 async function lostRuns(tx: Transaction, request: TakeOverRequest, clock: LeaseClock): Promise<Row[]> {
   const { nodeId, deadNodes, limit } = request;
   return tx.all(
-    `SELECT ${columnList(RUN, "r")} FROM "runs" AS r WHERE r."state" IN (${LIVE_LIST}) AND r."owner" <> ?
+    `SELECT ${columnList(RUN, "r")} FROM "runs" AS r WHERE ${isLive("r")} AND r."owner" <> ?
        AND (${leaseExpired("r")} OR r."owner" IN (SELECT x."nodeId" FROM ${tx.dialect.rows("x", NODE)}))
      ORDER BY r."id" LIMIT ?${tx.dialect.skipLocked("r")}`,
     [

@@ -3,7 +3,7 @@
 import { formatInstant, type Instant } from "../../kernel/time.ts";
 import type { Definition, Suspension } from "../../records/definition.ts";
 import type { JobView, OpenRun } from "../../records/ledger/slots.ts";
-import { OPEN_STATES, type Run } from "../../records/run.ts";
+import type { Run } from "../../records/run.ts";
 import {
   columnList,
   DEFINITION,
@@ -15,10 +15,10 @@ import {
 } from "./codecs.ts";
 import type { Row, SqlValue, Statements } from "./connection.ts";
 import type { Columns, Dialect } from "./dialect.ts";
+import { isOpen } from "./endings.ts";
 
 const CURSOR_COLUMNS = `c."jobId" AS "jobId", c."version" AS "version", c."revision", c."nextSlot", c."dueAt", c."startedSlots", c."failures", c."cause", c."isAlerted", c."strikes", c."removedAt"`;
 const JOB_KEY: Columns = { jobId: "text" };
-export const OPEN_LIST = OPEN_STATES.map((state) => `'${state}'`).join(",");
 
 type Reader = Statements & { dialect: Dialect };
 
@@ -80,7 +80,7 @@ const OPEN_RUN = {
 
 async function readOpenRuns(reader: Reader, keys: string): Promise<Map<string, OpenRun[]>> {
   const rows = await reader.all(
-    `SELECT r."jobId", ${columnList(OPEN_RUN, "r")} FROM ${reader.dialect.rows("x", JOB_KEY)} JOIN "runs" AS r ON r."jobId" = x."jobId" WHERE r."state" IN (${OPEN_LIST}) ORDER BY r."createdAt", r."id"`,
+    `SELECT r."jobId", ${columnList(OPEN_RUN, "r")} FROM ${reader.dialect.rows("x", JOB_KEY)} JOIN "runs" AS r ON r."jobId" = x."jobId" WHERE ${isOpen("r")} ORDER BY r."createdAt", r."id"`,
     [keys],
   );
   return groupByJob(rows, (row) => decode<OpenRun>(OPEN_RUN, row));
