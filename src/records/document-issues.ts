@@ -119,9 +119,14 @@ function wordType(expected: string, name: string, value: unknown): { what: strin
     return { what: `${name} is a text`, hint: `write ${value.toLowerCase()}, not "${value}"` };
   if (expected === "int") return { what: `${name} is no whole number`, hint: "write a whole number" };
   const what = `${name} must be ${articled(expected)}, not ${articled(typeName(value))}`;
-  if (expected === "string" && typeof value !== "object")
-    return { what, hint: `quote it: "${String(value)}"` };
+  if (expected === "string" && typeof value !== "object") return { what, hint: quoteIt(value) };
   return { what, hint: `write ${articled(expected)}` };
+}
+
+/** A number beyond 2^53 is not repeated: YAML has already rounded it (O5). */
+function quoteIt(value: unknown): string {
+  const isBent = typeof value === "number" && !Number.isSafeInteger(value);
+  return isBent ? "write it in quotes" : `quote it: "${String(value)}"`;
 }
 
 function wordChoice(
@@ -143,7 +148,7 @@ function wordUnion(
   const forms = expectedForms(branches.flat());
   const list = [...new Set(forms)].map(articled).join(" or ");
   if (forms.includes("string") && typeof value !== "object")
-    return { what: `${name} must be ${list}`, hint: `quote it: "${String(value)}"` };
+    return { what: `${name} must be ${list}`, hint: quoteIt(value) };
   return {
     what: `${name} must be ${list || "something else"}, not ${articled(typeName(value))}`,
     hint: `write ${list}`,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parse } from "yaml";
+import { parse, stringify } from "yaml";
 import { isFault } from "../../src/kernel/errors.ts";
 import { patchYaml } from "../../src/records/yaml-patch.ts";
 
@@ -132,23 +132,28 @@ describe("patchYaml, for any document", () => {
     fc.array(scalar, { maxLength: 3 }),
     fc.dictionary(fc.constantFrom("one", "two", "three"), scalar, { maxKeys: 3 }),
   );
-  const style = fc.constantFrom("plain", "quoted", "json");
+  const style = fc.constantFrom("flow", "spaced", "block");
   const member = fc.tuple(
     value,
     style,
     fc.constantFrom("", "   # why", " # 🚀"),
     fc.constantFrom("", "\n", "# above\n"),
   );
-  const render = ([item, form, comment, above]: [unknown, string, string, string], name: string) =>
-    `${above}${name}:${form === "plain" ? " " : "   "}${JSON.stringify(item)}${comment}\n`;
+  const render = ([item, form, comment, above]: [unknown, string, string, string], name: string) => {
+    if (form === "block") return `${above}${stringify({ [name]: item }, { indent: 4 })}`;
+    return `${above}${name}:${form === "flow" ? " " : "   "}${JSON.stringify(item)}${comment}\n`;
+  };
 
   test("nothing but the named keys changes: every other line is there, byte for byte, in order", () => {
     fc.assert(
       fc.property(
         fc.dictionary(key, member, { minKeys: 1, maxKeys: 5 }),
         fc.dictionary(key, fc.option(value, { nil: undefined }), { maxKeys: 3 }),
-        (members, patch) => {
-          const chunks = Object.entries(members).map(([name, parts]) => [name, render(parts, name)] as const);
+        fc.constantFrom("\n", "\r\n"),
+        (members, patch, eol) => {
+          const chunks = Object.entries(members).map(
+            ([name, parts]) => [name, render(parts, name).replaceAll("\n", eol)] as const,
+          );
           const source = chunks.map(([, text]) => text).join("");
 
           const result = patchYaml(source, patch);

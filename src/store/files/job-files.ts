@@ -64,8 +64,9 @@ async function list(folder: JobFolder): ReturnType<DefinitionSource["list"]> {
   const found = await readdir(folder.jobsFolder).catch(() => undefined);
   if (!found) return { isReadable: false, entries: [], unreadable: [], unsettled: [], settlesAt: undefined };
   const names = found.filter(isJobFileName).sort();
-  folder.settling.keepOnly(new Set(names));
-  for (const name of folder.known.keys()) if (!names.includes(name)) folder.known.delete(name);
+  const present = new Set(names);
+  folder.settling.keepOnly(present);
+  for (const name of folder.known.keys()) if (!present.has(name)) folder.known.delete(name);
   const seen: Sighting[] = [];
   for (let at = 0; at < names.length; at += LOOK_WIDTH)
     seen.push(...(await Promise.all(names.slice(at, at + LOOK_WIDTH).map((name) => look(folder, name)))));
