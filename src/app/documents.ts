@@ -185,7 +185,17 @@ export function nodeDocument(node: NodeRecord, isLost: boolean): NodeDocument {
   };
 }
 
-export type JobState = "scheduled" | "paused" | "disabled" | "held" | "quarantined" | "completed" | "removed";
+export const JOB_STATES = [
+  "scheduled",
+  "paused",
+  "disabled",
+  "held",
+  "quarantined",
+  "completed",
+  "removed",
+] as const;
+
+export type JobState = (typeof JOB_STATES)[number];
 
 /** D4: what a job is doing, and why. A job without a schedule that may run by hand is `scheduled` too. */
 export function jobState(

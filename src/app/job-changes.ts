@@ -50,6 +50,8 @@ export interface NewDefinition {
   zone: string;
   anchor: Instant;
   previous: JobView | undefined;
+  /** Suspended from birth, in the same transaction. */
+  suspended?: Suspending;
 }
 
 /**
@@ -57,7 +59,7 @@ export interface NewDefinition {
  * no conflict. Throws `input.conflict` when another version came between.
  */
 export async function recordDefinition(context: Context, definition: NewDefinition): Promise<JobView> {
-  const { document, digest, source, zone, anchor, previous } = definition;
+  const { document, digest, source, zone, anchor, previous, suspended } = definition;
   const now = await context.ledger.now();
   const isLiving = previous !== undefined && previous.cursor.removedAt === undefined;
   const isScheduleChanged = isTimingChanged(previous, definition);
@@ -74,6 +76,7 @@ export async function recordDefinition(context: Context, definition: NewDefiniti
       anchor,
       source,
       by: context.actor,
+      ...(suspended && { suspended }),
     },
     settle: settleForEdit(context.parseJob, { isScheduleChanged }),
     next: (view, at) => cursorAfter(view, at, { isScheduleChanged }),

@@ -3,9 +3,10 @@
 import { jobTargets, requireRoute } from "../deliver/route.ts";
 import { selectorText } from "../deliver/targets.ts";
 import { prepareScript } from "../execute/prepare-script.ts";
-import { Fault } from "../kernel/errors.ts";
+import { Fault, isFault } from "../kernel/errors.ts";
 import { formatInstant, type Instant } from "../kernel/time.ts";
 import type { Job, JobDocument } from "../records/job.ts";
+import { parseJobDocument } from "../records/job-document.ts";
 import { resolveJob } from "../records/job-resolve.ts";
 import type { Schedule } from "../records/schedule.ts";
 import { isPast, parseSchedule } from "../schedule/grammar.ts";
@@ -29,6 +30,8 @@ export interface CheckOptions {
   anchor: Instant;
   /** A surface refuses a past instant (T3); a change that leaves the schedule alone does not look at it. */
   refusePast: boolean;
+  /** What cannot be reached or run is a warning instead of a refusal. Default false. */
+  isLenient?: boolean;
 }
 
 /**
@@ -48,15 +51,32 @@ export async function checkDocument(
   const fixed: JobDocument = parsed ? { ...document, schedule: parsed.document, timezone: zone } : document;
   if (parsed && options.refusePast) refusePast(parsed.schedule, options.now);
   const job = context.resolveDocument(fixed, { ...options, zone });
-  const { deliver, onFailure } = jobTargets(fixed, context.platforms);
-  requireRoute([...deliver, ...onFailure], context.routeFor(fixed.origin));
-  await checkWork(context, job);
-  return {
-    document: fixed,
-    job,
-    display: parsed?.display,
-    warnings: warningsOf(job, parsed?.schedule, options.now),
-  };
+  const warnings = warningsOf(job, parsed?.schedule, options.now);
+  for (const check of [() => checkRoute(context, fixed), () => checkWork(context, job)]) {
+    if (options.isLenient) await warnInstead(check, warnings);
+    else await check();
+  }
+  return { document: fixed, job, display: parsed?.display, warnings };
+}
+
+async function checkRoute(context: Context, document: JobDocument): Promise<void> {
+  const { deliver, onFailure } = jobTargets(document, context.platforms);
+  requireRoute([...deliver, ...onFailure], context.routeFor(document.origin));
+}
+
+/** For documents of another system: a refusal becomes a sentence for the person who imports. */
+async function warnInstead(check: () => Promise<void>, warnings: string[]): Promise<void> {
+  try {
+    await check();
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    warnings.push(error.message);
+  }
+}
+
+/** A surface's draft through the same codec as a file, so that every surface refuses the same things in the same words. */
+export function parseDraft(draft: JobDocument): JobDocument {
+  return parseJobDocument(JSON.stringify(draft), { file: "job", defaultId: draft.id }).document;
 }
 
 /** What a dropped file is parsed with; nothing is checked that could change by itself (script, targets). Throws as `resolveJob`. */

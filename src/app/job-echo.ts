@@ -1,11 +1,10 @@
 // What creating or changing a job says back (law 10): what was understood, when it fires, where its result goes.
 
 import { formatInstant, type Instant } from "../kernel/time.ts";
-import type { Job, JobDocument } from "../records/job.ts";
 import type { Context } from "./context.ts";
 import { type JobShowDocument, jobShowDocument } from "./documents.ts";
 import { findJob } from "./find-job.ts";
-import { nextSlots, targetTexts } from "./job-documents.ts";
+import { type CheckedDocument, nextSlots, targetTexts } from "./job-documents.ts";
 import { nodesUp } from "./nodes.ts";
 
 /** What creating or changing a job echoes (law 10). */
@@ -40,12 +39,9 @@ export async function echo(
   };
 }
 
-export function dryEcho(
-  document: JobDocument,
-  job: Job,
-  said: { now: Instant; display: string | undefined; warnings: string[] },
-): JobEcho {
-  const next = nextSlots(job, said.now, 3).map(formatInstant);
+/** What `--dry-run` says: everything but that it exists. */
+export function dryEcho({ document, job, display, warnings }: CheckedDocument, now: Instant): JobEcho {
+  const next = nextSlots(job, now, 3).map(formatInstant);
   return {
     ...document,
     timezone: job.timezone,
@@ -55,9 +51,9 @@ export function dryEcho(
     source: "",
     next: next[0] ?? null,
     lastRun: null,
-    understood: said.display ?? "by hand",
+    understood: display ?? "by hand",
     nextSlots: next,
     deliverTo: targetTexts(job),
-    warnings: said.warnings,
+    warnings,
   };
 }

@@ -30,6 +30,12 @@ export async function readJobText(
   return { view, text: entry.text, digest: entry.digest };
 }
 
+/** The same for showing: undefined when the definition is gone. */
+export async function jobText(context: Context, jobId: string): Promise<string | undefined> {
+  const { definition } = await findJob(context, jobId);
+  return (await context.source.read(definition.source))?.text;
+}
+
 /** Changes only the keys named; the person's comments and key order stay (D3). Throws `input.conflict` after a lost race. */
 export async function updateJob(
   context: Context,
@@ -77,9 +83,7 @@ async function replaceText(
     zone: view.definition.zone,
     refusePast: isRescheduled,
   });
-  const text = isRescheduled
-    ? patchYaml(edited.text, { schedule: checked.document.schedule, timezone: checked.document.timezone })
-    : edited.text;
+  const text = isRescheduled ? withFixedTime(edited.text, checked.document) : edited.text;
   const written = await context.source.write(source, text, edited.digest);
   if (written.kind === "conflict") throw versionConflict(view, "the text this change began with");
   await recordDefinition(context, {
@@ -104,4 +108,9 @@ export function versionConflict(view: JobView, expected: string): Fault {
       retry: "later",
     },
   );
+}
+
+/** The text with its schedule's instants, anchor and zone written out (T2), all else untouched. */
+export function withFixedTime(text: string, document: JobDocument): string {
+  return patchYaml(text, { schedule: document.schedule, timezone: document.timezone });
 }

@@ -14,13 +14,19 @@ import { findJob } from "./find-job.ts";
 import { changeJob, recordDefinition, type Suspending } from "./job-changes.ts";
 import { checkDocument, nextSlots } from "./job-documents.ts";
 import { dryEcho, echo, type JobEcho } from "./job-echo.ts";
-import { versionConflict } from "./job-editing.ts";
+import { versionConflict, withFixedTime } from "./job-editing.ts";
 
 export interface AddOptions {
   /** Created paused, with this reason, in one step. */
   paused?: string;
   /** Only say what would be understood. */
   isDryRun?: boolean;
+  /** The person's own text of the draft, kept with its comments. */
+  text?: string;
+  /** From another system: what cannot be reached or run yet is a warning, not a refusal. */
+  isImported?: boolean;
+  /** Created completed, for this reason: it never fires (a past one-shot that is taken over). */
+  completed?: string;
 }
 
 /** Creates a job. Throws `input.conflict` for a known id, and all of `checkDocument`. */
@@ -36,29 +42,34 @@ export async function addJob(
     now,
     anchor: now,
     zone: context.zone,
-    refusePast: true,
+    refusePast: options.completed === undefined,
+    isLenient: options.isImported ?? false,
   });
-  const text = formatJobDocument(checked.document);
-  if (options.isDryRun)
-    return dryEcho(checked.document, checked.job, {
-      now,
-      display: checked.display,
-      warnings: checked.warnings,
-    });
+  if (options.isDryRun) return dryEcho(checked, now);
+  const { document, display, warnings } = checked;
   const source = context.source.sourceFor(draft.id);
+  const text =
+    options.text === undefined ? formatJobDocument(document) : withFixedTime(options.text, document);
   const answer = await context.source.write(source, text, undefined);
   if (answer.kind === "conflict") throw idTaken(draft.id);
-  const view = await recordDefinition(context, {
-    document: checked.document,
-    digest: answer.digest,
+  const { digest } = answer;
+  const suspended = initialSuspension(options);
+  await recordDefinition(context, {
+    document,
+    digest,
     source,
     zone: checked.job.timezone,
     anchor: now,
     previous: known,
+    ...(suspended && { suspended }),
   });
-  if (options.paused !== undefined)
-    await suspend(context, view, { suspension: "paused", reason: options.paused });
-  return echo(context, draft.id, { display: checked.display, warnings: checked.warnings });
+  return echo(context, draft.id, { display, warnings });
+}
+
+/** In one step with the creation: between two, a slot could fire. */
+function initialSuspension({ paused, completed }: AddOptions): Suspending | undefined {
+  if (completed !== undefined) return { suspension: "completed", reason: completed };
+  return paused === undefined ? undefined : { suspension: "paused", reason: paused };
 }
 
 /** `job list`: by id. */

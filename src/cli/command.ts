@@ -1,6 +1,7 @@
 // The shape of a command: a line of the table in commands/, its work loaded only when it is called.
 
 import type { Context } from "../app/context.ts";
+import type { LogSink } from "../kernel/log.ts";
 import type { Io } from "./io.ts";
 
 /** An option as commander spells it: `--limit <n>`; `[flags, description, default?]`. */
@@ -14,8 +15,17 @@ export interface Call {
   options: Options;
   io: Io;
   /** Opens the home (and its ledger) of `--home`, `--profile` or NIGHTSHIFT_HOME; closed when the command has ended. */
-  open(): Promise<Context>;
+  open(extra?: OpenExtra): Promise<Context>;
+  /** Entry of the watch thread, where it is a file of its own. */
+  watchWorker: URL | undefined;
   home: HomeChoice;
+}
+
+/** What only some commands want of a context. */
+export interface OpenExtra {
+  logSink?: LogSink;
+  stdout?: (text: string) => void;
+  configFile?: string;
 }
 
 /** Which home and store the command line and the environment name. */

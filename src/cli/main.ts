@@ -17,6 +17,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     version,
     signal: abort.signal,
     chooseHome: (options) => chooseHome({ ...options, env: process.env }),
+    watchWorker: new URL("./watch-worker.js", import.meta.url),
     openContext: (home, options) => openContext({ ...home, ...options, env: process.env, version }),
   });
   process.removeListener("SIGINT", onInterrupt);

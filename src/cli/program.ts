@@ -3,7 +3,7 @@
 import { Command, CommanderError, Option } from "commander";
 import type { Context } from "../app/context.ts";
 import { Fault, nearestWord } from "../kernel/errors.ts";
-import type { Call, CommandSpec, HomeChoice, Options } from "./command.ts";
+import type { Call, CommandSpec, HomeChoice, OpenExtra, Options } from "./command.ts";
 import { commands } from "./commands/index.ts";
 import { describeError, EXIT } from "./errors.ts";
 import { type Io, terminalIo } from "./io.ts";
@@ -12,7 +12,8 @@ export interface ProgramDeps {
   version: string;
   signal: AbortSignal;
   chooseHome(options: { home: string | undefined; profile: string | undefined }): HomeChoice;
-  openContext(home: HomeChoice, options: { actor: string; isDebug: boolean }): Promise<Context>;
+  openContext(home: HomeChoice, options: { actor: string; isDebug: boolean } & OpenExtra): Promise<Context>;
+  watchWorker: URL | undefined;
 }
 
 const NOUNS: Readonly<Record<string, string>> = {
@@ -127,8 +128,9 @@ async function callCommand(
     options,
     io,
     home,
-    async open() {
-      const context = await deps.openContext(home, { actor: actorOf(io), isDebug: io.isDebug });
+    watchWorker: deps.watchWorker,
+    async open(extra = {}) {
+      const context = await deps.openContext(home, { actor: actorOf(io), isDebug: io.isDebug, ...extra });
       opened.push(context);
       if (spec.changesJobs) refuseInsideRun(io, context);
       return context;

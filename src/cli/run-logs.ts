@@ -3,16 +3,12 @@
 import type { Context } from "../app/context.ts";
 import { eventDocument, isOpen } from "../app/documents.ts";
 import { findRun, runEvents } from "../app/runs.ts";
-import { linkAbort } from "../kernel/abort.ts";
-import { SECOND } from "../kernel/time.ts";
+import { waitForChange } from "../app/wait-for-change.ts";
 import type { RunEvent } from "../records/run.ts";
 import type { RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
 import type { Io } from "./io.ts";
 import { isSet } from "./options.ts";
-
-/** Also looked at without a wake-up, in case one was lost. */
-const LOOK_MS = SECOND;
 
 export const logs: RunCommand = async ({ args: [id = ""], options, io, open }) => {
   const context = await open();
@@ -20,7 +16,7 @@ export const logs: RunCommand = async ({ args: [id = ""], options, io, open }) =
   let after = await printNew(context, io, { runId, after: 0 });
   if (!isSet(options, "follow")) return EXIT.ok;
   while (isOpen(await findRun(context, runId))) {
-    await changed(context, io.signal);
+    await waitForChange(context, { signal: io.signal });
     if (io.signal.aborted) return EXIT.interrupted;
     after = await printNew(context, io, { runId, after });
   }
@@ -46,18 +42,4 @@ function eventText(event: RunEvent): string {
     .filter(([, value]) => value !== null && value !== undefined)
     .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
   return `${time} · ${event.kind}${facts.length > 0 ? ` ${facts.join(" ")}` : ""}`;
-}
-
-/** Resolves at the ledger's next change, or after a second. */
-async function changed(context: Context, signal: AbortSignal): Promise<void> {
-  const nap = linkAbort(signal);
-  const unsubscribe = context.ledger.onChange(() => nap.abort("changed"));
-  try {
-    await context.clock.sleep(LOOK_MS, nap.signal);
-  } catch {
-    // Woken by a change, or interrupted: the caller looks which.
-  } finally {
-    unsubscribe();
-    nap.release();
-  }
 }

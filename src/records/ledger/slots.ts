@@ -125,6 +125,8 @@ export type JobChange =
       anchor: Instant;
       source: string;
       by: string;
+      /** Suspended from birth, in the same transaction: between two, a slot could fire. */
+      suspended?: { suspension: SuspensionKind; reason: string; until?: Instant };
     }
   | { kind: "suspend"; suspension: SuspensionKind; by: string; reason: string; until?: Instant }
   | { kind: "resume"; suspension: SuspensionKind; by: string }

@@ -1,0 +1,20 @@
+// `doctor`, `check-env`: findings, each with what to do; exit 1 on any.
+
+import { checkEnvironment, type Diagnosis, diagnose } from "../app/doctor.ts";
+import type { RunCommand } from "./command.ts";
+import { EXIT } from "./errors.ts";
+import { type Io, print } from "./io.ts";
+
+export const doctor: RunCommand = async ({ io, open }) => report(io, await diagnose(await open()));
+
+export const checkEnv: RunCommand = async ({ io, open }) => report(io, await checkEnvironment(await open()));
+
+function report(io: Io, diagnosis: Diagnosis): number {
+  print(io, diagnosis, () => diagnosisText(diagnosis));
+  return diagnosis.isHealthy ? EXIT.ok : EXIT.failed;
+}
+
+function diagnosisText({ isHealthy, findings, checked }: Diagnosis): string {
+  if (isHealthy) return `All is well (looked at: ${checked.join(", ")}).`;
+  return findings.map(({ what, todo }) => `✗ ${what}\n  → ${todo}`).join("\n");
+}

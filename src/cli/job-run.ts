@@ -1,0 +1,79 @@
+// `job run`: queues a run and prints its id; with no live node, or with --here, this process runs it (U2).
+
+import type { Context } from "../app/context.ts";
+import { isOpen, type RunDocument } from "../app/documents.ts";
+import { queueRun } from "../app/jobs.ts";
+import { tickOnce } from "../app/node.ts";
+import { nodesUp } from "../app/nodes.ts";
+import { findRun, showRun } from "../app/runs.ts";
+import { waitForChange } from "../app/wait-for-change.ts";
+import { Fault } from "../kernel/errors.ts";
+import { parseDuration } from "../kernel/time.ts";
+import type { Options, RunCommand } from "./command.ts";
+import { EXIT } from "./errors.ts";
+import { describeOutcome } from "./format.ts";
+import { type Io, print } from "./io.ts";
+import { isSet } from "./options.ts";
+
+export const run: RunCommand = async ({ args: [id = ""], options, io, open }) => {
+  const waitMs = waitOption(options);
+  const context = await open();
+  const isHere = isSet(options, "here") || (await nodesUp(context)).length === 0;
+  const queued = await queueRun(context, id);
+  if (!isHere && waitMs === undefined) {
+    print(io, queued, () => `Queued as run ${queued.id}. See \`nightshift run show ${queued.id}\`.`);
+    return EXIT.ok;
+  }
+  if (isHere) {
+    io.note(`Running job ${queued.jobId} here as ${queued.id} …`);
+    await tickOnce({ context });
+  } else if (!(await waitForEnd(context, queued.id, { waitMs: waitMs ?? 0, io }))) {
+    io.note(`Run ${queued.id} has not ended yet.`);
+    return io.signal.aborted ? EXIT.interrupted : EXIT.waitRanOut;
+  }
+  const ended = await showRun(context, queued.id);
+  print(io, ended, () => endText(ended));
+  return exitOf(ended);
+};
+
+/** `--wait` alone waits without an end. */
+function waitOption(options: Options): number | undefined {
+  const { wait } = options;
+  if (wait === undefined || wait === false) return undefined;
+  if (typeof wait !== "string") return Number.POSITIVE_INFINITY;
+  const ms = parseDuration(wait);
+  if (ms !== undefined) return ms;
+  throw new Fault("input.usage", `--wait "${wait}" is no duration.`, {
+    hint: "Write a duration such as 30s or 5m.",
+  });
+}
+
+async function waitForEnd(
+  context: Context,
+  runId: string,
+  { waitMs, io }: { waitMs: number; io: Io },
+): Promise<boolean> {
+  const endMs = context.clock.monotonicMs() + waitMs;
+  while (isOpen(await findRun(context, runId))) {
+    const leftMs = endMs - context.clock.monotonicMs();
+    if (leftMs <= 0 || io.signal.aborted) return false;
+    await waitForChange(context, { atMostMs: leftMs, signal: io.signal });
+  }
+  return true;
+}
+
+function endText(run: RunDocument): string {
+  const output = run.outcome?.output?.trimEnd();
+  const line = `Run ${run.id}: ${run.outcome ? describeOutcome(run.outcome) : run.state}`;
+  return output ? `${line}\n\n${output}` : line;
+}
+
+function exitOf(run: RunDocument): number {
+  if (run.state === "succeeded" || run.state === "partiallySucceeded") return EXIT.ok;
+  if (run.state === "unknown") return EXIT.unknown;
+  return isFinal(run) ? EXIT.failed : EXIT.waitRanOut;
+}
+
+function isFinal(run: RunDocument): boolean {
+  return run.finishedAt !== null;
+}

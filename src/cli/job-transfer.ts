@@ -1,0 +1,65 @@
+// `job export | apply | import-hermes`.
+
+import { readFile } from "node:fs/promises";
+import {
+  applyJobs,
+  exportJobs as exportUseCase,
+  importHermes as importUseCase,
+  type TransferResult,
+} from "../app/job-transfer.ts";
+import { Fault, messageOf } from "../kernel/errors.ts";
+import type { RunCommand } from "./command.ts";
+import { EXIT } from "./errors.ts";
+import { type Io, print } from "./io.ts";
+import { isSet, listOption } from "./options.ts";
+
+export const exportJobs: RunCommand = async ({ args: [ids], io, open }) => {
+  const found = await exportUseCase(await open(), (ids ?? []) as readonly string[]);
+  print(io, found, () => found.map(({ text }) => text.trimEnd()).join("\n---\n"));
+  return EXIT.ok;
+};
+
+export const apply: RunCommand = async ({ options, io, open }) => {
+  const files = listOption(options, "file");
+  if (!files)
+    throw new Fault("input.usage", "No file was named.", {
+      hint: "Write -f FILE, or -f - for standard input.",
+    });
+  const texts = await Promise.all(files.map(async (file) => ({ file, text: await readInput(io, file) })));
+  const context = await open();
+  const results: TransferResult[] = [];
+  for (const { file, text } of texts)
+    results.push(...(await applyJobs(context, { text, file, isDryRun: isSet(options, "dryRun") })));
+  print(io, results, () => resultsText(results));
+  return results.some(({ action }) => action === "refused") ? EXIT.usage : EXIT.ok;
+};
+
+export const importHermes: RunCommand = async ({ args: [file = ""], options, io, open }) => {
+  const text = await readInput(io, file);
+  const report = await importUseCase(await open(), { text, isDryRun: isSet(options, "dryRun") });
+  print(io, report, () =>
+    [resultsText(report.jobs), ...report.warnings.map((warning) => `note: ${warning}`)].join("\n"),
+  );
+  return report.jobs.some(({ action }) => action === "refused") ? EXIT.usage : EXIT.ok;
+};
+
+async function readInput(io: Io, file: string): Promise<string> {
+  if (file === "-") return io.readStdin();
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    throw new Fault("input.not-found", `${file} cannot be read: ${messageOf(error)}.`, {
+      hint: "Correct the file's name.",
+    });
+  }
+}
+
+function resultsText(results: readonly TransferResult[]): string {
+  if (results.length === 0) return "No jobs in it.";
+  return results
+    .flatMap(({ id, action, warnings, error }) => [
+      `${action.padEnd(9)} ${id}${error ? `: ${error}` : ""}`,
+      ...warnings.map((warning) => `          note: ${warning}`),
+    ])
+    .join("\n");
+}

@@ -1,0 +1,17 @@
+// `schedule TEXT`: no job, no ledger.
+
+import { previewSchedule } from "../app/preview.ts";
+import { previewZone } from "../app/preview-zone.ts";
+import type { RunCommand } from "./command.ts";
+import { EXIT } from "./errors.ts";
+import { print } from "./io.ts";
+import { instantOption, numberOption, textOption } from "./options.ts";
+
+export const schedule: RunCommand = async ({ args: [text = ""], options, io, home }) => {
+  const count = numberOption(options, "count", { min: 0, max: 10_000 }) ?? 5;
+  const { zone, now } = await previewZone(home.path, textOption(options, "timezone"), io.env);
+  const from = instantOption(options, "from", now) ?? now;
+  const preview = previewSchedule(text, { zone, now, from, count });
+  print(io, preview, () => [preview.display, ...preview.next.map((slot) => `  ${slot}`)].join("\n"));
+  return EXIT.ok;
+};

@@ -1,0 +1,125 @@
+// `up`: a node in the foreground. First Ctrl-C drains (L13), a second one ends at once.
+
+import type { Context } from "../app/context.ts";
+import { fileSink } from "../app/log-file.ts";
+import { startNode } from "../app/node.ts";
+import { seedSamples } from "../app/samples.ts";
+import { systemClock } from "../app/system.ts";
+import type { HttpServer } from "../http/serve.ts";
+import { messageOf } from "../kernel/errors.ts";
+import { formatDuration, SECOND } from "../kernel/time.ts";
+import { checkConfig } from "./check-config.ts";
+import type { Call, RunCommand } from "./command.ts";
+import { EXIT } from "./errors.ts";
+import { makeFireLines } from "./fire-lines.ts";
+import { durationOption, isSet, numberOption, textOption } from "./options.ts";
+
+export const up: RunCommand = async (call) => {
+  const { options, io, home } = call;
+  if (isSet(options, "validateConfig"))
+    return checkConfig({ ...call, args: [textOption(options, "config")] });
+  const graceMs = durationOption(options, "grace") ?? 30 * SECOND;
+  const port = numberOption(options, "port", { min: 0, max: 65_535 });
+  const configFile = textOption(options, "config");
+  const signals = stopSignals(io.signal);
+  let opened: Context | undefined;
+  const context = await call.open({
+    logSink: fileSink(home.path, { now: systemClock.now, redact: () => opened?.redact }),
+    stdout: (text) => process.stdout.write(`${text.trimEnd()}\n`),
+    ...(configFile !== undefined && { configFile }),
+  });
+  opened = context;
+  const seeded = isSet(options, "seedSamples") ? await seedSamples(context) : [];
+  const lines = makeFireLines(context, io);
+  const node = await startNode({
+    context,
+    ...(call.watchWorker && { watchWorker: call.watchWorker }),
+    onRunEnded: lines.ended,
+    onPass: lines.passed,
+  });
+  const server = options.http === false ? undefined : await serve(call, { context, nodeId: node.id, port });
+  if (server) await node.announceUrl(server.url);
+  welcome(call, { context, nodeId: node.id, url: server?.url, seeded });
+  await signals.first;
+  io.note(
+    `Draining: live runs may go on for ${formatDuration(graceMs)}. Press Ctrl-C again to end them at once.`,
+  );
+  await server?.stop();
+  await node.stop({ graceMs, hurry: signals.second });
+  await lines.settled();
+  signals.release();
+  return EXIT.ok;
+};
+
+/** SIGINT, SIGTERM or SIGHUP; the next one hurries. */
+function stopSignals(interrupted: AbortSignal): {
+  first: Promise<void>;
+  second: AbortSignal;
+  release(): void;
+} {
+  const hurry = new AbortController();
+  let resolve = () => {};
+  let count = 0;
+  const first = new Promise<void>((done) => {
+    resolve = done;
+  });
+  const onSignal = () => {
+    count += 1;
+    if (count === 1) resolve();
+    else hurry.abort(new Error("interrupted twice"));
+  };
+  const names = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const name of names) process.on(name, onSignal);
+  if (interrupted.aborted) onSignal();
+  return {
+    first,
+    second: hurry.signal,
+    release: () => {
+      for (const name of names) process.removeListener(name, onSignal);
+    },
+  };
+}
+
+/** HTTP is a surface, not the node: jobs fire even where it cannot be served. A port that was asked for must be had. */
+async function serve(
+  { options, io }: Call,
+  { context, nodeId, port }: { context: Context; nodeId: string; port: number | undefined },
+): Promise<HttpServer | undefined> {
+  const bind = textOption(options, "bind");
+  const isExplicit = port !== undefined || bind !== undefined;
+  try {
+    const { serveHttp } = await import("../http/serve.ts");
+    return await serveHttp({
+      context,
+      nodeId,
+      port: port ?? context.config.http.port,
+      isPortFixed: port !== undefined,
+      bind: bind ?? context.config.http.bind,
+      isInsecureAllowed: isSet(options, "insecure"),
+    });
+  } catch (error) {
+    if (isExplicit) throw error;
+    io.note(`HTTP is not served: ${messageOf(error)}`);
+    return undefined;
+  }
+}
+
+function welcome(
+  { io }: Call,
+  facts: { context: Context; nodeId: string; url: string | undefined; seeded: readonly string[] },
+): void {
+  const { context, nodeId, url, seeded } = facts;
+  const home = context.home.paths.root;
+  if (io.isJson) {
+    io.out(JSON.stringify({ event: "ready", url: url ?? null, nodeId, home }));
+    return;
+  }
+  io.out(`Nightshift ${context.version} is up. Home: ${home}${url ? `  HTTP: ${url}` : ""}`);
+  if (seeded.length > 0)
+    io.out(
+      `Two sample jobs were added: ${seeded.join(" (every 30 s, speaks only when a disk is nearly full) and ")} (once, in ten seconds).`,
+    );
+  io.out(
+    `Look further:  nightshift --home ${home} status | job list | run list | run audit     (Ctrl-C drains)`,
+  );
+}
