@@ -151,7 +151,8 @@ export function appendToEmpty(source: string, patch: Record<string, unknown>): s
 
 /** The text after all edits, which must not overlap. */
 export function applyEdits(source: string, edits: readonly Edit[]): string {
-  const ordered = [...edits].sort((a, b) => b.start - a.start || b.end - a.end);
+  // From the back, so that positions stay true; of two pieces put at one place the later one ends up behind.
+  const ordered = [...edits].reverse().sort((a, b) => b.start - a.start);
   return ordered.reduce(
     (text, { start, end, text: piece }) => text.slice(0, start) + piece + text.slice(end),
     source,

@@ -140,8 +140,10 @@ describe("patchYaml, for any document", () => {
     fc.constantFrom("", "\n", "# above\n"),
   );
   const render = ([item, form, comment, above]: [unknown, string, string, string], name: string) => {
-    if (form === "block") return `${above}${stringify({ [name]: item }, { indent: 4 })}`;
-    return `${above}${name}:${form === "flow" ? " " : "   "}${JSON.stringify(item)}${comment}\n`;
+    // A block scalar that keeps its blank lines (`|+`) owns those that follow it: no edit beside it can leave both alone.
+    const keepsBlankLines = /\\n"/.test(JSON.stringify(item));
+    if (form === "block" && !keepsBlankLines) return `${above}${stringify({ [name]: item }, { indent: 4 })}`;
+    return `${above}${name}:${form === "spaced" ? "   " : " "}${JSON.stringify(item)}${comment}\n`;
   };
 
   test("nothing but the named keys changes: every other line is there, byte for byte, in order", () => {
