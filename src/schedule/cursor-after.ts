@@ -20,39 +20,41 @@ export type CursorAfter = (
  * The cursor under the new state, for a view that has been settled: the first slot after now, or the one that came
  * before now and only awaits its jitter. `isScheduleChanged` (schedule, zone or jitter, or a pause that began or ended)
  * keeps that one only where the schedule still names it. Undefined = no slot is due from here on: not scheduled,
- * disabled, removed, suspended without an end, or complete (`repeat`, `until`, a past instant).
+ * disabled, removed, suspended without an end, on record as completed and still so, or a past instant.
+ *
+ * A job that the change makes complete (`repeat` reached, `until` behind) is due for a look at once: the next decision
+ * puts its completion on record. A `completed` on record ends when, and only when, a position is returned (T9).
  */
 export function makeCursorAfter(parseJob: ParseJob): CursorAfter {
   return (view, now, change) => {
     const job = parseJob(view.definition);
     if (!isScheduled(job, view.cursor)) return undefined;
-    const { startedSlots, nextSlot: kept } = view.cursor;
     const suspension = suspensionAhead(view.cursor, now);
-    const position =
-      (suspension ? undefined : keptPosition(job, { slot: kept, now, ...change })) ??
-      positionAfter(job, suspension ? suspension.until : now, now);
-    if (!position) return undefined;
-    return completionOf(job, { startedSlots, next: position.slot }) ? undefined : position;
+    const kept = suspension ? undefined : keptSlot(job, { slot: view.cursor.nextSlot, now, ...change });
+    const slot = kept ?? firstSlot(job, suspension ? suspension.until : now, now);
+    if (slot === undefined) return undefined;
+    const isComplete =
+      completionOf(job, { startedSlots: view.cursor.startedSlots, next: slot }) !== undefined;
+    if (!isComplete) return { slot, dueAt: jitteredInstant(job, slot) };
+    return isOnRecordAsCompleted(view) ? undefined : { slot, dueAt: now };
   };
 }
 
-function positionAfter(
-  job: ScheduledJob,
-  after: Instant | undefined,
-  now: Instant,
-): CursorPosition | undefined {
-  return after === undefined ? undefined : slotAfter(job, Math.max(after, now));
+function firstSlot(job: ScheduledJob, after: Instant | undefined, now: Instant): Instant | undefined {
+  return after === undefined ? undefined : nextSlot(job.schedule, Math.max(after, now));
 }
 
 /** A slot whose instant has come but whose jitter has not is still to be decided: dropping it would lose it. */
-function keptPosition(
+function keptSlot(
   job: ScheduledJob,
   { slot, now, isScheduleChanged }: { slot: Instant | undefined; now: Instant; isScheduleChanged: boolean },
-): CursorPosition | undefined {
-  if (slot === undefined || slot > now) return undefined;
-  if (isScheduleChanged && nextSlot(job.schedule, slot - 1) !== slot) return undefined;
-  const dueAt = jitteredInstant(job, slot);
-  return dueAt > now ? { slot, dueAt } : undefined;
+): Instant | undefined {
+  if (slot === undefined || slot > now || jitteredInstant(job, slot) <= now) return undefined;
+  return isScheduleChanged && nextSlot(job.schedule, slot - 1) !== slot ? undefined : slot;
+}
+
+function isOnRecordAsCompleted(view: JobView): boolean {
+  return view.cursor.suspensions.some(({ kind, to }) => kind === "completed" && to === undefined);
 }
 
 export type RewindCursor = (

@@ -99,6 +99,23 @@ describe("D1: the cursor after a change", () => {
     );
   });
 
+  test("T9: an edit that makes the job complete is looked at once more, at once, so that the record says so", () => {
+    const view = viewOf(undefined, { cursor: { startedSlots: 3 } });
+    for (const job of [jobOf("0 * * * *", { repeat: 3 }), jobOf("0 * * * *", { until: instant("09:30") })]) {
+      const position = makeCursorAfter(() => job)(view, instant("09:30"), CHANGED)!;
+      expect(position).toEqual({ slot: instant("10:00"), dueAt: instant("09:30") });
+      const decision = makeDecide(() => job)(
+        viewOf(position.slot, { cursor: { startedSlots: 3 } }),
+        instant("09:30"),
+      );
+      expect(decision).toMatchObject({
+        slots: [],
+        next: undefined,
+        completed: job.repeat ? "repeat" : "until",
+      });
+    }
+  });
+
   test("T9: raising `repeat` reopens a completed job; a job that is complete stays so", () => {
     const done = viewOf(undefined, {
       cursor: { startedSlots: 3, suspensions: [suspensionOf("completed", instant("08:00"))] },

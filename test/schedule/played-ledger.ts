@@ -8,6 +8,7 @@ import type { Job } from "../../src/records/job.ts";
 import type {
   AuditRow,
   AuditView,
+  CloseSlots,
   DecideJob,
   JobDecision,
   JobView,
@@ -16,6 +17,7 @@ import type {
 import { isLive } from "../../src/records/run.ts";
 import { makeCursorAfter } from "../../src/schedule/cursor-after.ts";
 import { makeDecide } from "../../src/schedule/decide.ts";
+import { slotsBetween } from "../../src/schedule/next-slot.ts";
 import { makeSettle, settleForEdit } from "../../src/schedule/settle.ts";
 import { cursorOf, definitionOf, suspensionOf } from "./views.ts";
 
@@ -27,6 +29,8 @@ interface PlayedRun extends OpenRun {
 
 export interface PlayedLedger {
   readonly rows: AuditRow[];
+  /** Every slot that a row stands for, by name, in the order in which they were accounted for. */
+  readonly accounted: readonly Instant[];
   readonly cursor: Cursor;
   readonly openRuns: readonly PlayedRun[];
   parseJob(definition: Definition): Job;
@@ -46,6 +50,7 @@ export function makePlayedLedger(firstJob: Job, start: Instant): PlayedLedger {
   const definitions: Definition[] = [definitionOf({ inForceFrom: start })];
   const history: Suspension[] = [];
   const rows: AuditRow[] = [];
+  const accounted: Instant[] = [];
   let cursor = cursorOf(undefined);
   let runs: PlayedRun[] = [];
 
@@ -69,6 +74,14 @@ export function makePlayedLedger(firstJob: Job, start: Instant): PlayedLedger {
     ...{ startedAt: undefined, ...parts },
   });
 
+  /** The slots of a closed stretch under the schedule in force; its count must be theirs. */
+  function namesOf({ first, last, count }: CloseSlots): Instant[] {
+    const { schedule } = parseJob(definitions.at(-1)!);
+    const names = slotsBetween(schedule!, { after: first - 1, until: last, max: 100_000 });
+    expect([names[0], names.at(-1), names.length]).toEqual([first, last, count]);
+    return names;
+  }
+
   function apply(decision: JobDecision, now: Instant): JobDecision {
     for (const { runId } of decision.endOpenRuns) {
       const run = runs.find(({ id }) => id === runId);
@@ -79,6 +92,7 @@ export function makePlayedLedger(firstJob: Job, start: Instant): PlayedLedger {
     for (const entry of decision.slots) {
       if (entry.kind === "close") {
         rows.push(row({ slot: entry.first, slotTo: entry.last, slotCount: entry.count, state: entry.state }));
+        accounted.push(...namesOf(entry));
         continue;
       }
       expect(
@@ -86,6 +100,7 @@ export function makePlayedLedger(firstJob: Job, start: Instant): PlayedLedger {
         "a first attempt is unique",
       ).toBe(false);
       rows.push(row({ slot: entry.slot }));
+      accounted.push(entry.slot);
       const { slot, readyAt, isExclusive } = entry;
       runs.push({
         ...{ id: `run-${slot}-1`, state: "queued", reason: undefined, slot, attempt: 1, trigger: "schedule" },
@@ -106,6 +121,7 @@ export function makePlayedLedger(firstJob: Job, start: Instant): PlayedLedger {
   place(makeCursorAfter(parseJob)(view(), start, { isScheduleChanged: true }));
   return {
     rows,
+    accounted,
     get cursor() {
       return cursor;
     },
@@ -147,8 +163,10 @@ export function makePlayedLedger(firstJob: Job, start: Instant): PlayedLedger {
           { ...present, version: present.version + 1, inForceFrom: now },
         );
         jobs.set(present.version + 1, job);
-        for (const open of history) if (open.kind === "completed") open.to ??= now;
       });
+      // A completed job is reopened by a version under which slots come again (T9), and only by such a one.
+      if (cursor.nextSlot === undefined) return;
+      for (const open of history) if (open.kind === "completed") open.to ??= now;
     },
     suspend(now, kind, until) {
       const isCursorKept = kind === "held";
