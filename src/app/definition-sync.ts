@@ -5,7 +5,7 @@
 // I3. A lost race (another node, a surface) is no error: the next look sees the ledger as it is then.
 
 import { isFault, messageOf } from "../kernel/errors.ts";
-import type { Instant } from "../kernel/time.ts";
+import { type Instant, wholeSecond } from "../kernel/time.ts";
 import type { JobDocument } from "../records/job.ts";
 import { parseJobDocument } from "../records/job-document.ts";
 import type { JobView } from "../records/ledger/slots.ts";
@@ -84,7 +84,7 @@ function readEntry(
     return { kind: "valid", document, hasExplicitId };
   } catch (error) {
     if (!isFault(error)) throw error;
-    return { kind: "invalid", error: `${error.message} ${error.hint}` };
+    return { kind: "invalid", error: error.message };
   }
 }
 
@@ -175,7 +175,7 @@ async function versionOf(
     digest: action.entry.digest,
     source: action.source,
     zone: document.timezone ?? previous?.definition.zone ?? context.zone,
-    anchor: isSameSchedule && previous ? previous.definition.anchor : now,
+    anchor: isSameSchedule && previous ? previous.definition.anchor : wholeSecond(now),
     previous,
   };
 }

@@ -1,6 +1,7 @@
 // Changing a job's text without losing any of it (D3): compare, write, record; a lost compare changes nothing.
 
 import { Fault } from "../kernel/errors.ts";
+import { wholeSecond } from "../kernel/time.ts";
 import type { JobDocument } from "../records/job.ts";
 import { parseJobDocument } from "../records/job-document.ts";
 import type { JobView } from "../records/ledger/slots.ts";
@@ -76,7 +77,7 @@ async function replaceText(
   const isRescheduled =
     JSON.stringify([before.schedule, before.timezone]) !==
     JSON.stringify([document.schedule, document.timezone]);
-  const anchor = isRescheduled ? now : view.definition.anchor;
+  const anchor = isRescheduled ? wholeSecond(now) : view.definition.anchor;
   const checked = await checkDocument(context, document, {
     now,
     anchor,

@@ -4,7 +4,7 @@
 
 import { Fault } from "../kernel/errors.ts";
 import { makeId } from "../kernel/ids.ts";
-import { formatInstant, type Instant } from "../kernel/time.ts";
+import { formatInstant, type Instant, wholeSecond } from "../kernel/time.ts";
 import type { JobDocument } from "../records/job.ts";
 import { formatJobDocument } from "../records/job-document.ts";
 import type { ChangeResult, JobView } from "../records/ledger/slots.ts";
@@ -40,7 +40,7 @@ export async function addJob(
   if (known && known.cursor.removedAt === undefined) throw idTaken(draft.id);
   const checked = await checkDocument(context, draft, {
     now,
-    anchor: now,
+    anchor: wholeSecond(now),
     zone: context.zone,
     refusePast: options.completed === undefined,
     isLenient: options.isImported ?? false,
@@ -59,7 +59,7 @@ export async function addJob(
     digest,
     source,
     zone: checked.job.timezone,
-    anchor: now,
+    anchor: wholeSecond(now),
     previous: known,
     ...(suspended && { suspended }),
   });

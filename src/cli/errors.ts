@@ -42,12 +42,11 @@ export function describeError(
     };
   }
   const stack = options.isDebug ? `\n${error.stack ?? ""}` : "";
-  return {
-    text: `nightshift: ${where ? `${where}: ` : ""}${error.message} ${capitalise(error.hint)}${stack}`,
-    exitCode,
-  };
+  const said = `${where && !error.message.startsWith(where) ? `${where}: ` : ""}${sentence(error.message)}`;
+  const hint = sentence(error.hint.charAt(0).toUpperCase() + error.hint.slice(1));
+  return { text: `nightshift: ${said}${said.endsWith(hint) ? "" : ` ${hint}`}${stack}`, exitCode };
 }
 
-function capitalise(hint: string): string {
-  return hint.charAt(0).toUpperCase() + hint.slice(1);
+function sentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
 }

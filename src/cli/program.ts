@@ -50,11 +50,21 @@ function buildProgram(deps: ProgramDeps, state: { exitCode: number }): Command {
     .option("--debug", "say more on stderr, with stack traces")
     .exitOverride()
     .showHelpAfterError(false)
-    .configureOutput({ outputError: (text, write) => write(`nightshift: ${text.replace(/^error: /, "")}`) });
+    .configureOutput({ outputError: (text, write) => write(usageLine(text)) });
   const nouns = new Map<string, Command>();
   for (const spec of commands) addCommand({ program, nouns, spec, deps, state });
   program.action(() => program.help());
   return program;
+}
+
+/** Commander's own refusals, in one line like every other. */
+function usageLine(text: string): string {
+  const said = text
+    .replace(/^error: /, "")
+    .trim()
+    .replace(/\n/g, " ");
+  const sentence = `${said.charAt(0).toUpperCase()}${said.slice(1)}`.replace(/(?<![.?!)])$/, ".");
+  return `nightshift: ${sentence} Add --help to see what belongs here.\n`;
 }
 
 interface Registration {

@@ -96,3 +96,8 @@ export function formatDuration(ms: number): string {
   if (rest > 0) text += `${rest}ms`;
   return text || "0s";
 }
+
+/** The next whole second: what a person names in words ("in 30m") is written with whole seconds. */
+export function wholeSecond(instant: Instant): Instant {
+  return Math.ceil(instant / SECOND) * SECOND;
+}
