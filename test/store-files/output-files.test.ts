@@ -73,14 +73,17 @@ truncated: true
     expect(await output.read(file)).toBe("---\njob: a\nrun: r1\nstate: succeeded\n---\n");
   });
 
-  test("U2: after an hour a file that no row names is swept, half-written ones included; named and fresh ones stay", async () => {
+  test("U2: after an hour a file that no row names is swept, half-written ones included; named, fresh and foreign ones stay", async () => {
     const { root, output } = await archive();
     const named = await output.write({ ...RECORD, runId: "named" });
     const orphan = await output.write({ ...RECORD, runId: "orphan" });
     const fresh = await output.write({ ...RECORD, runId: "fresh" });
     const half = "output/disk-watch/.x.md.12-1.tmp";
     await writeFile(join(root, half), "");
-    for (const file of [named, orphan, half]) await age(join(root, file), HOUR + 1_000);
+    const foreign = ["output/_alerts/20261129T060000Z-a.md", "output/disk-watch/notes.md"];
+    await mkdir(join(root, "output", "_alerts"));
+    for (const file of foreign) await writeFile(join(root, file), "");
+    for (const file of [named, orphan, half, ...foreign]) await age(join(root, file), HOUR + 1_000);
     const asked: string[][] = [];
 
     const swept = await output.sweep(async (files) => {
@@ -90,7 +93,8 @@ truncated: true
 
     expect(swept.sort()).toEqual([half, orphan].sort());
     expect(asked).toEqual([expect.not.arrayContaining([fresh])]);
-    expect((await readdir(join(root, "output", "disk-watch"))).length).toBe(2);
+    expect(await readdir(join(root, "output", "disk-watch"))).toHaveLength(3);
+    expect(await readdir(join(root, "output", "_alerts"))).toHaveLength(1);
   });
 
   test("L8: the newest files of a job are kept, the rest go", async () => {

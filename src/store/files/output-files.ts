@@ -113,8 +113,8 @@ async function sweep(
   now: Instant,
 ): Promise<string[]> {
   const old: string[] = [];
-  for (const jobId of await namesIn(join(root, "output"))) {
-    for (const name of await namesIn(join(root, "output", jobId))) {
+  for (const jobId of (await namesIn(join(root, "output"))).filter(isSafePart)) {
+    for (const name of (await namesIn(join(root, "output", jobId))).filter(isOurs)) {
       const file = `output/${jobId}/${name}`;
       const stats = await stat(join(root, file)).catch(() => undefined);
       if (stats?.isFile() && now - stats.mtimeMs > UNNAMED_MS) old.push(file);
@@ -145,8 +145,17 @@ async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
+/** An archived run or the temp file of one that was being written; whatever else lies there is not ours to sweep. */
+function isOurs(name: string): boolean {
+  return /^\d{8}T\d{6}Z-.+\.md$|^\..+\.md\..+\.tmp$/.test(name);
+}
+
+function isSafePart(part: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(part);
+}
+
 function safePart(part: string): string {
-  if (/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(part)) return part;
+  if (isSafePart(part)) return part;
   throw new Fault("input.refused", `"${part}" cannot be part of a path`, {
     hint: "Use letters, digits, - and _.",
   });
