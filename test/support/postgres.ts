@@ -13,7 +13,6 @@ import { createServer } from "node:net";
 import { basename, dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
-import { onTestFinished } from "vitest";
 
 const run = promisify(execFile);
 
@@ -41,13 +40,12 @@ function binaryFolders(): string[] {
 /** Whether this machine has a PostgreSQL to test with; if not, its suites are skipped and say so. */
 export const hasPostgres = binaryFolders().length > 0;
 
-/** A fresh, empty database, dropped when the current test has finished. Returns its address. */
+/** A fresh, empty database; it goes with the server. Returns its address. */
 export async function postgresDatabase(): Promise<string> {
   const { port } = await server();
   const name = `test_${randomBytes(6).toString("hex")}`;
   const admin = `postgres://postgres@127.0.0.1:${port}/postgres`;
   await query(admin, `CREATE DATABASE ${name}`);
-  onTestFinished(() => query(admin, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
   return `postgres://postgres@127.0.0.1:${port}/${name}`;
 }
 

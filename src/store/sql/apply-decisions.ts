@@ -81,9 +81,10 @@ interface Closed {
 async function insertSlots(tx: Transaction, decided: readonly Decided[], now: Instant): Promise<Closed[]> {
   const rows: RunRow[] = [];
   const closed: Closed[] = [];
+  const ids = sortedIds(tx, decided.flatMap(({ decision }) => decision.slots).length, now);
   for (const { view, decision } of decided) {
     for (const slots of decision.slots) {
-      const id = makeId(now, tx.store.random);
+      const id = ids[rows.length] ?? makeId(now, tx.store.random);
       if (slots.kind === "run") rows.push(queuedRow(view, slots, { id, now }));
       else {
         const row = closedRow(view, slots, { id, now });
@@ -100,6 +101,11 @@ async function insertSlots(tx: Transaction, decided: readonly Decided[], now: In
     tx.emit({ runId: row.id, jobId: row.jobId, at: now, kind, data });
   }
   return closed.filter(({ runId }) => isNew.has(runId));
+}
+
+/** Ids of one millisecond, in order: slots decided together are listed in their order. */
+function sortedIds(tx: Transaction, count: number, now: Instant): string[] {
+  return Array.from({ length: count }, () => makeId(now, tx.store.random)).sort();
 }
 
 function slotRow(view: JobView, slot: Instant, { id, now }: { id: string; now: Instant }) {

@@ -189,3 +189,15 @@ export function delivery(parts: Partial<NewDelivery> = {}): NewDelivery {
     ...parts,
   };
 }
+
+/** Again while another process holds the file (L11), as every caller of the port does. */
+export async function whenFree<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      if ((error as { code?: string }).code !== "store.busy" || tries > 100) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+}

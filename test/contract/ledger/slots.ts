@@ -1,22 +1,420 @@
-// Rules of WHEN: passes, cursors, definitions (D1, D4, D5, L2, T8).
+// Rules of WHEN: passes, cursors, definitions, suspensions (D1, D4, D5, L2, T7, T8, T9).
 
 import { expect, test } from "vitest";
-import { MINUTE } from "../../../src/kernel/time.ts";
-import { type Bench, define, passRequest, rowOf, START } from "./fixtures.ts";
+import { MINUTE, SECOND } from "../../../src/kernel/time.ts";
+import type { DecideJob } from "../../../src/records/ledger/slots.ts";
+import {
+  type Bench,
+  claimOne,
+  decision,
+  define,
+  delivery,
+  keep,
+  manualRun,
+  missEveryMinute,
+  passRequest,
+  rowOf,
+  START,
+  startOne,
+  succeed,
+  whenFree,
+} from "./fixtures.ts";
 
 export function slotRules(open: () => Promise<Bench>): void {
   test("L2: a due slot becomes one run, claimed in the same pass, and the cursor moves past it", async () => {
     const bench = await open();
     const ledger = await bench.open();
     await define(ledger, bench, "job-a");
+
     const result = await ledger.pass(passRequest(bench));
+
     expect(result.claimed.map(({ run }) => [run.dedupeKey, run.state, run.owner, run.token])).toEqual([
       ["job/job-a/2026-11-29T06:00:00Z", "claimed", "node-a", 1],
     ]);
     expect(result.claimed[0]?.definition?.version).toBe(1);
     expect(result).toMatchObject({ decidedJobs: 1, hasMore: false, nextWakeAt: START + MINUTE });
-    const stored = await rowOf(ledger, result.claimed[0]!.run.id);
-    expect(stored).toEqual(result.claimed[0]?.run);
+    expect(await rowOf(ledger, result.claimed[0]!.run.id)).toEqual(result.claimed[0]?.run);
     expect((await ledger.job("job-a"))?.cursor).toMatchObject({ nextSlot: START + MINUTE, startedSlots: 0 });
   });
+
+  test("L2: two nodes race through 100 due jobs: every slot has one row and one owner", async () => {
+    const bench = await open();
+    const [a, b] = [await bench.open(), await bench.open()];
+    for (let n = 0; n < 100; n++) await define(a, bench, `job-${String(n).padStart(3, "0")}`);
+
+    const claims: string[] = [];
+    const race = async (ledger: typeof a, nodeId: string) => {
+      for (let tries = 0; tries < 200 && claims.length < 100; tries++) {
+        const { claimed } = await whenFree(() =>
+          ledger.pass(passRequest(bench, { nodeId, capacity: 7, maxJobs: 10 })),
+        );
+        claims.push(...claimed.map(({ run }) => run.dedupeKey));
+      }
+    };
+    await Promise.all([race(a, "node-a"), race(b, "node-b")]);
+
+    expect(claims.toSorted()).toEqual([...new Set(claims)].toSorted());
+    expect(claims).toHaveLength(100);
+    expect(await bench.sql(`SELECT count(*) AS "n" FROM "runs"`)).toEqual([{ n: expect.toSatisfy(is(100)) }]);
+  });
+
+  test("L2: a stretch that did not run is one row with first, last and count, and goes into the digest", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    await define(ledger, bench, "job-a", { slot: START - 10 * MINUTE });
+
+    const result = await ledger.pass(
+      passRequest(bench, {
+        decide: missEveryMinute,
+        digest: (closed) =>
+          closed.map(({ dedupeKey, runId }) => delivery({ key: `${dedupeKey}/missed`, runId })),
+      }),
+    );
+
+    expect(result.closedSlots).toMatchObject([{ jobId: "job-a", slots: { count: 11, state: "missed" } }]);
+    const [range] = await ledger.runs({ jobId: "job-a" });
+    expect(range).toMatchObject({
+      state: "missed",
+      reason: "pastGrace",
+      slot: START - 10 * MINUTE,
+      slotTo: START,
+      slotCount: 11,
+    });
+    expect(await ledger.deliveries({})).toHaveLength(1);
+  });
+
+  test("D5: a pass decides with the version in force; an edit between two passes is seen by the second", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    await define(ledger, bench, "job-a");
+    const first = await claimOne(ledger, bench);
+    await ledger.closeRuns([succeed(bench, first.claim)]);
+    await define(ledger, bench, "job-a", { digest: "edited", document: { name: "new" } });
+
+    const second = await claimOne(ledger, bench, { decide: decideOnceAt(START + 1) });
+
+    expect([first.run.version, second.run.version]).toEqual([1, 2]);
+    expect(second.definition?.document).toContain('"new"');
+  });
+
+  test("D1: a change accounts for what was due under the old version, in the same transaction", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    await define(ledger, bench, "job-a", { slot: START - MINUTE });
+
+    const changed = await ledger.changeJob({
+      jobId: "job-a",
+      now: bench.now(),
+      expectVersion: 1,
+      change: {
+        kind: "define",
+        document: "{}",
+        digest: "d2",
+        zone: "UTC",
+        anchor: START,
+        source: "s",
+        by: "me",
+      },
+      settle: missEveryMinute,
+      next: (view, now) => {
+        expect(view.definition.version).toBe(2);
+        return { slot: now + 5 * MINUTE, dueAt: now + 5 * MINUTE };
+      },
+      digest: () => [],
+    });
+
+    expect(changed).toMatchObject({ kind: "changed", previous: { version: 1 } });
+    expect(await ledger.definitions("job-a")).toMatchObject([
+      { version: 1, inForceTo: START, endedBy: "me" },
+      { version: 2, inForceFrom: START, inForceTo: undefined },
+    ]);
+    const [row] = await ledger.runs({ jobId: "job-a" });
+    expect(row).toMatchObject({ state: "missed", version: 1, slotCount: 2 });
+    expect((await ledger.job("job-a"))?.cursor).toMatchObject({ version: 2, nextSlot: START + 5 * MINUTE });
+  });
+
+  test("D3: of two editors who read the same version one wins, the other is told and changes nothing", async () => {
+    const bench = await open();
+    const [a, b] = [await bench.open(), await bench.open()];
+    await define(a, bench, "job-a");
+
+    const answers = await Promise.all([
+      whenFree(() => define(a, bench, "job-a", { digest: "from a", expectVersion: 1 })),
+      whenFree(() => define(b, bench, "job-a", { digest: "from b", expectVersion: 1 })),
+    ]);
+
+    expect(answers.map(({ kind }) => kind).toSorted()).toEqual(["changed", "conflict"]);
+    expect(await a.definitions("job-a")).toHaveLength(2);
+  });
+
+  test("D3: two nodes see a new file at once: the job is recorded once", async () => {
+    const bench = await open();
+    const [a, b] = [await bench.open(), await bench.open()];
+
+    const answers = await Promise.all([a, b].map((ledger) => whenFree(() => define(ledger, bench, "job-a"))));
+
+    expect(answers.map(({ kind }) => kind).toSorted()).toEqual(["changed", "unchanged"]);
+    expect(await a.definitions("job-a")).toHaveLength(1);
+  });
+
+  test.each(["paused", "quarantined"] as const)(
+    "D4: while %s, queued slots stay queued and a run by hand still runs",
+    async (suspension) => {
+      const bench = await open();
+      const ledger = await bench.open();
+      await define(ledger, bench, "job-a");
+      await ledger.pass(passRequest(bench, { capacity: 0 }));
+      await suspend(ledger, bench, suspension);
+      const [byHand] = await ledger.enqueue([manualRun(bench, { jobId: "job-a", version: 1 })]);
+
+      const { claimed } = await ledger.pass(passRequest(bench));
+      expect(claimed.map(({ run }) => run.id)).toEqual([byHand!.id]);
+      await ledger.closeRuns(claimed.map(({ claim }) => succeed(bench, claim)));
+
+      await resume(ledger, bench, suspension);
+      expect((await claimOne(ledger, bench)).run.slot).toBe(START);
+      expect((await ledger.auditView("job-a", { since: 0, until: START }))?.suspensions).toMatchObject([
+        { kind: suspension, from: START, to: START, by: "me", reason: "test" },
+      ]);
+    },
+  );
+
+  test("D4: a disabled job's queued slots wait until a person enables it again", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    await define(ledger, bench, "job-a");
+    await ledger.pass(passRequest(bench, { capacity: 0 }));
+    await define(ledger, bench, "job-a", { digest: "off", document: { enabled: false }, slot: undefined });
+    expect((await ledger.pass(passRequest(bench))).claimed).toEqual([]);
+
+    await define(ledger, bench, "job-a", { digest: "on", document: { enabled: true }, slot: START + MINUTE });
+    expect((await claimOne(ledger, bench)).run.slot).toBe(START);
+  });
+
+  test("D4: a pause with an end wakes the pass at that instant and is over then", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    await define(ledger, bench, "job-a", { slot: START + 10 * MINUTE });
+    await suspend(ledger, bench, "paused", START + 5 * MINUTE);
+    expect((await ledger.pass(passRequest(bench))).nextWakeAt).toBe(START + 5 * MINUTE);
+
+    await bench.advance(5 * MINUTE);
+    await ledger.pass(passRequest(bench));
+    expect((await ledger.job("job-a"))?.cursor.suspensions).toEqual([]);
+  });
+
+  test("D3: removing a job ends what only waited, lets the live run go on, and keeps the slot for a re-add", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    await define(ledger, bench, "job-a", { slot: START - MINUTE });
+    const { claimed } = await ledger.pass(passRequest(bench));
+    const live = claimed[0]!;
+    expect(claimed).toHaveLength(1);
+
+    await change(ledger, bench, { kind: "remove", by: "me" });
+
+    const states = (await ledger.runs({ jobId: "job-a" })).map(({ state, reason }) => [state, reason]);
+    expect(states).toEqual([
+      ["cancelled", "removed"],
+      ["claimed", undefined],
+    ]);
+    expect(await ledger.closeRuns([succeed(bench, live.claim)])).toEqual(["closed"]);
+    expect(await ledger.jobs()).toEqual([]);
+    expect(await ledger.jobs({ includeRemoved: true })).toHaveLength(1);
+    let seen: number | undefined;
+    await ledger.changeJob({
+      jobId: "job-a",
+      now: bench.now(),
+      expectVersion: 0,
+      change: {
+        kind: "define",
+        document: "{}",
+        digest: "d",
+        zone: "UTC",
+        anchor: START,
+        source: "s",
+        by: "me",
+      },
+      settle: () => expect.fail("a removed job has nothing due"),
+      next: ({ cursor }) => {
+        seen = cursor.nextSlot;
+        return undefined;
+      },
+      digest: () => [],
+    });
+    expect(seen).toBe(START + MINUTE);
+  });
+
+  test("T7: an exclusive run waits while its job has a live run, also one by hand", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    await define(ledger, bench, "job-a");
+    await ledger.enqueue([manualRun(bench, { jobId: "job-a", version: 1, readyAt: START - SECOND })]);
+    const byHand = await startOne(ledger, bench, { decide: keep });
+
+    expect((await ledger.pass(passRequest(bench))).claimed).toEqual([]);
+    await ledger.closeRuns([succeed(bench, byHand.claim)]);
+    expect((await ledger.pass(passRequest(bench))).claimed).toHaveLength(1);
+  });
+
+  test("T7: one exclusive run per job in a batch, and the database refuses a second live one", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    await define(ledger, bench, "job-a", { slot: START - 2 * MINUTE });
+    const { claimed } = await ledger.pass(passRequest(bench));
+    expect(claimed.map(({ run }) => run.slot)).toEqual([START - 2 * MINUTE]);
+
+    const force = `UPDATE "runs" SET "state" = 'claimed', "owner" = 'x' WHERE "state" = 'queued'`;
+    await expect(bench.sql(force)).rejects.toThrow(/unique|UNIQUE/);
+  });
+
+  test("T7: a run that had to start by an instant is skipped after it, and its waiters can be ended by a decision", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    await define(ledger, bench, "job-a");
+    const { claimed } = await ledger.pass(passRequest(bench));
+    await bench.advance(MINUTE);
+    const replace: DecideJob = (view) =>
+      decision({
+        slots: [
+          {
+            kind: "run",
+            slot: START + MINUTE,
+            readyAt: START + MINUTE,
+            startBy: START + MINUTE + 30 * SECOND,
+            effects: "external",
+            isExclusive: true,
+          },
+        ],
+        cancelRuns: view.openRuns.map(({ id }) => ({ runId: id, by: "replace" })),
+        next: { slot: START + 10 * MINUTE, dueAt: START + 10 * MINUTE },
+      });
+
+    const second = await ledger.pass(passRequest(bench, { decide: replace }));
+    expect(second.cancelRuns).toEqual([claimed[0]!.run.id]);
+    expect(second.nextWakeAt).toBe(START + MINUTE + 30 * SECOND);
+    await bench.advance(30 * SECOND);
+    const third = await ledger.pass(passRequest(bench));
+
+    expect(third.endedRuns).toMatchObject([{ jobId: "job-a", state: "skipped", reason: "overlap" }]);
+    expect(await rowOf(ledger, claimed[0]!.run.id)).toMatchObject({
+      state: "cancelling",
+      cancelledBy: "replace",
+    });
+  });
+
+  test("T7: a decision ends waiters and overtaken retries, and nothing that is live", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    await define(ledger, bench, "job-a", { slot: START - MINUTE });
+    const { claimed } = await ledger.pass(passRequest(bench));
+    await bench.advance(MINUTE);
+    const supersede: DecideJob = (view) =>
+      decision({
+        endOpenRuns: view.openRuns.map(({ id }) => ({ runId: id, state: "skipped", reason: "superseded" })),
+      });
+
+    const { endedRuns } = await ledger.pass(passRequest(bench, { decide: supersede }));
+
+    expect(endedRuns).toMatchObject([{ state: "skipped", reason: "superseded" }]);
+    expect(endedRuns[0]?.runId).not.toBe(claimed[0]?.run.id);
+    expect((await rowOf(ledger, claimed[0]!.run.id)).state).toBe("claimed");
+    expect((await ledger.job("job-a"))?.cursor.nextSlot).toBeUndefined();
+  });
+
+  test("T9: only first attempts of scheduled slots count as started, once each", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    await define(ledger, bench, "job-a");
+    const { claim } = await startOne(ledger, bench);
+    await ledger.startRuns([{ claim, startedAt: bench.now() }]);
+    const retry = { id: bench.id(), readyAt: START, trigger: "retry", idempotencyKey: "k" } as const;
+    await ledger.closeRuns([succeed(bench, claim, { state: "failed", next: retry })]);
+    await startOne(ledger, bench);
+
+    expect((await ledger.job("job-a"))?.cursor.startedSlots).toBe(1);
+  });
+
+  test("T9: a decision that completes the job closes its book", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    await define(ledger, bench, "job-a");
+    await ledger.pass(passRequest(bench, { decide: () => decision({ completed: "once" }) }));
+
+    expect((await ledger.job("job-a"))?.cursor).toMatchObject({
+      nextSlot: undefined,
+      dueAt: undefined,
+      suspensions: [{ kind: "completed", reason: "once" }],
+    });
+  });
+
+  test("T8: after a backward step what was closed too early is decided again, and what started early is named", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    await define(ledger, bench, "ran");
+    await define(ledger, bench, "missed", { slot: START });
+    const decide: DecideJob = (view, now) =>
+      view.cursor.jobId === "missed"
+        ? missEveryMinute(view, now)
+        : decision({
+            slots: [{ kind: "run", slot: START, readyAt: START, effects: "external", isExclusive: true }],
+          });
+    const early = await startOne(ledger, bench, { decide });
+    await ledger.closeRuns([succeed(bench, early.claim)]);
+
+    const now = START - 10 * MINUTE;
+    const touched = await ledger.rewind(now, (_, isStarted) =>
+      isStarted(START) ? { slot: START + MINUTE, dueAt: START + MINUTE } : { slot: START, dueAt: START },
+    );
+
+    expect(touched).toEqual(["missed", "ran"]);
+    expect(await ledger.runs({ jobId: "missed" })).toEqual([]);
+    expect((await ledger.job("missed"))?.cursor.nextSlot).toBe(START);
+    expect((await ledger.job("ran"))?.cursor.nextSlot).toBe(START + MINUTE);
+    expect((await ledger.auditView("ran", { since: 0, until: START }))?.early).toEqual([early.run.id]);
+    await ledger.pass(passRequest(bench, { decide: missEveryMinute, capacity: 0 }));
+    expect(await ledger.runs({ jobId: "missed" })).toHaveLength(1);
+  });
+
+  test("a pass says when to look again, and whether more was due than it looked at", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    for (const id of ["a", "b", "c"]) await define(ledger, bench, id);
+    const first = await ledger.pass(passRequest(bench, { maxJobs: 2 }));
+    const second = await ledger.pass(passRequest(bench, { maxJobs: 2 }));
+
+    expect([first.hasMore, second.hasMore]).toEqual([true, false]);
+    expect([first.nextWakeAt, second.nextWakeAt]).toEqual([START, START + MINUTE]);
+  });
+}
+
+const is = (expected: number) => (value: unknown) => Number(value) === expected;
+
+function decideOnceAt(slot: number): DecideJob {
+  return () =>
+    decision({ slots: [{ kind: "run", slot, readyAt: START, effects: "external", isExclusive: true }] });
+}
+
+type Ledger = Awaited<ReturnType<Bench["open"]>>;
+type Change = Parameters<Ledger["changeJob"]>[0]["change"];
+
+function change(ledger: Ledger, bench: Bench, change: Change) {
+  return ledger.changeJob({
+    jobId: "job-a",
+    now: bench.now(),
+    change,
+    settle: keep,
+    next: ({ cursor }) =>
+      cursor.nextSlot === undefined ? undefined : { slot: cursor.nextSlot, dueAt: cursor.nextSlot },
+    digest: () => [],
+  });
+}
+
+function suspend(ledger: Ledger, bench: Bench, suspension: "paused" | "quarantined", until?: number) {
+  const more = until === undefined ? {} : { until };
+  return change(ledger, bench, { kind: "suspend", suspension, by: "me", reason: "test", ...more });
+}
+
+function resume(ledger: Ledger, bench: Bench, suspension: "paused" | "quarantined") {
+  return change(ledger, bench, { kind: "resume", suspension, by: "me" });
 }
