@@ -47,7 +47,7 @@ export interface NodeOptions {
   onPass?(result: PassResult): void;
   leaseMs?: number;
   beatMs?: number;
-  /** L7. Default on. */
+  /** L7. Default: the config's `limits.quarantine`, on unless it says otherwise. */
   isQuarantineOn?: boolean;
 }
 
@@ -133,7 +133,8 @@ class Node implements NightshiftNode {
     this.#recovery = new Repeating({
       ...context,
       what: "recovery",
-      everyMs: RECOVERY_MS,
+      // A lease that is shorter than the interval would otherwise be looked at late.
+      everyMs: Math.min(RECOVERY_MS, options.leaseMs ?? LEASE_MS),
       work: () => this.#recover(),
     });
     this.#housekeeping = new Housekeeping(context, files);
@@ -244,7 +245,8 @@ class Node implements NightshiftNode {
   }
 
   async #recover(): Promise<void> {
-    const { context, isQuarantineOn = true, leaseMs = LEASE_MS } = this.#options;
+    const { context, leaseMs = LEASE_MS } = this.#options;
+    const isQuarantineOn = this.#options.isQuarantineOn ?? context.config.limits.quarantine;
     const deps: RecoveryDeps = {
       ...context,
       nodeId: this.id,

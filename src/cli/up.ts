@@ -12,6 +12,7 @@ import { checkConfig } from "./check-config.ts";
 import type { Call, RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
 import { makeFireLines } from "./fire-lines.ts";
+import { leaseTimes } from "./lease-times.ts";
 import { durationOption, isSet, numberOption, textOption } from "./options.ts";
 
 export const up: RunCommand = async (call) => {
@@ -21,6 +22,7 @@ export const up: RunCommand = async (call) => {
   const graceMs = durationOption(options, "grace") ?? 30 * SECOND;
   const port = numberOption(options, "port", { min: 0, max: 65_535 });
   const configFile = textOption(options, "config");
+  const times = leaseTimes(io.env);
   const signals = stopSignals(io.signal);
   let opened: Context | undefined;
   const context = await call.open({
@@ -33,6 +35,7 @@ export const up: RunCommand = async (call) => {
   const lines = makeFireLines(context, io);
   const node = await startNode({
     context,
+    ...times,
     ...(call.watchWorker && { watchWorker: call.watchWorker }),
     onRunEnded: lines.ended,
     onPass: lines.passed,

@@ -35,6 +35,8 @@ export interface Config {
     maxParallelRuns: number | undefined;
     outputBytes: number;
     promptBytes: number;
+    /** Whether a job that twice was young when its node died runs alone, and is held back after a third time (L7). */
+    quarantine: boolean;
   };
   retention: { runsPerJob: number; outputFiles: number; events: number };
   redact: { patterns: readonly string[] };
@@ -130,6 +132,7 @@ function configOf(input: ConfigInput): Config {
       maxParallelRuns: limits?.maxParallelRuns,
       outputBytes: limits?.outputBytes ?? 1_000_000,
       promptBytes: limits?.promptBytes ?? 200_000,
+      quarantine: limits?.quarantine ?? true,
     },
     retention: {
       runsPerJob: retention?.runsPerJob ?? 1_000,

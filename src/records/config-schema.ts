@@ -94,6 +94,7 @@ export const configSchema = z.strictObject({
         maxParallelRuns: z.optional(count()),
         outputBytes: z.optional(count()),
         promptBytes: z.optional(count()),
+        quarantine: z.optional(z.boolean()),
       }),
     ),
   ),

@@ -29,7 +29,12 @@ describe("config.yaml", () => {
         defaults: {},
         deliver: { webhooks: {}, allowPrivate: [], homes: {} },
         http: { port: 4747, bind: "127.0.0.1", allowRunsToSchedule: false },
-        limits: { maxParallelRuns: undefined, outputBytes: 1_000_000, promptBytes: 200_000 },
+        limits: {
+          maxParallelRuns: undefined,
+          outputBytes: 1_000_000,
+          promptBytes: 200_000,
+          quarantine: true,
+        },
         retention: { runsPerJob: 1_000, outputFiles: 50, events: 100_000 },
         redact: { patterns: [] },
         logs: { level: "info" },
@@ -86,6 +91,7 @@ deliver:
       "secret is no reference; write ${env:NAME}",
     ],
     ["a pattern that is no regular expression", 'redact: {patterns: ["("]}', "is no regular expression"],
+    ["YAML that cannot be read", "http: {port: 1", "config.yaml:1:"],
     ["no map at all", "- a", "1:1: the document must be a map, not a list"],
   ])("%s is refused with its place", (_, text, message) => {
     const fault = faultOf(() => read(text));
