@@ -46,20 +46,19 @@ export interface Fates {
 
 export function makeFates(job: Job, foldOver: number): Fates {
   const fates: SlotFate[] = [];
-  // Where the present row of like fates begins, and whether it has grown long enough to be one entry.
+  // Where the present row of like fates begins, and how many slots it holds.
   let groupStart = 0;
-  let isFolded = false;
+  let groupCount = 0;
 
   function add(fate: SlotFate): void {
     const previous = fates.at(-1);
     if (previous?.fate !== fate.fate || previous.reason !== fate.reason) {
       groupStart = fates.length;
-      isFolded = false;
+      groupCount = 0;
     }
     fates.push(fate);
-    if (!isFolded && fates.length - groupStart <= foldOver) return;
-    fates.push(fates.splice(groupStart).reduce(joined));
-    isFolded = true;
+    groupCount += fate.count;
+    if (groupCount > foldOver) fates.push(fates.splice(groupStart).reduce(joined));
   }
   const plain = {
     jobId: job.id,

@@ -55,8 +55,10 @@ function simulateJob(job: Job, request: PlanRequest): readonly SlotFate[] {
     }
     steps += 1;
     const outage = request.down.find(({ from }) => from > up);
-    if (!skipSteadyStretch(played, Math.min(request.until, outage?.from ?? request.until)))
-      played.pass(up, outage?.from ?? Number.POSITIVE_INFINITY);
+    const steadyUntil = Math.min(request.until, outage?.from ?? request.until);
+    // Right after an outage there is a backlog: that is for the decision, never for the shortcut.
+    if (at === up && skipSteadyStretch(played, steadyUntil)) continue;
+    played.pass(up, outage?.from ?? Number.POSITIVE_INFINITY);
   }
   return played.finish(request.until);
 }
