@@ -114,6 +114,10 @@ async function define(tx: Transaction, { jobId, now, change, version }: Define):
       [version, isEnabled, jobId],
     );
   }
+  if (change.suspended) {
+    const { suspension: kind, reason, until } = change.suspended;
+    await openSuspension(tx, { jobId, kind, by, reason, until, now });
+  }
   await refreshHalted(tx, jobId);
 }
 
