@@ -150,8 +150,8 @@ export function decode<Noun>(columns: ColumnsOf<Noun>, row: Row): Noun {
 }
 
 function decodeValue(kind: ColumnKind | undefined, value: unknown): unknown {
-  if (value === null || value === undefined) return undefined;
   if (kind === "bool") return value === 1;
+  if (value === null || value === undefined) return undefined;
   return kind === "json" ? JSON.parse(String(value)) : value;
 }
 

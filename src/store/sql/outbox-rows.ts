@@ -32,8 +32,9 @@ export async function insertDeliveries(
   now: Instant,
 ): Promise<number> {
   if (deliveries.length === 0) return 0;
-  const rows = deliveries.map((delivery) => ({
+  const rows = deliveries.map((delivery, n) => ({
     ...delivery,
+    n,
     id: makeId(now, tx.store.random),
     targetText: delivery.target.text,
     createdAt: now,
@@ -43,10 +44,10 @@ export async function insertDeliveries(
   const names = Object.keys(NEW_DELIVERY);
   const inserted = await tx.all(
     `INSERT INTO "deliveries" (${names.map((name) => `"${name}"`).join(", ")})
-     SELECT ${names.map((name) => `x."${name}"`).join(", ")} FROM ${tx.dialect.rows("x", NEW_DELIVERY)}
+     SELECT ${names.map((name) => `x."${name}"`).join(", ")} FROM ${tx.dialect.rows("x", { ...NEW_DELIVERY, n: "int" })}
      WHERE NOT EXISTS (SELECT 1 FROM "deliveryTombstones" AS t WHERE t."key" = x."key")
-     ON CONFLICT DO NOTHING RETURNING "id"`,
-    [encodeRows(NEW_DELIVERY, rows)],
+     ORDER BY x."n" ON CONFLICT DO NOTHING RETURNING "id"`,
+    [encodeRows({ ...NEW_DELIVERY, n: "int" }, rows)],
   );
   const isNew = new Set(inserted.map((row) => row.id));
   for (const row of rows) {

@@ -3,11 +3,15 @@
 import { describe } from "vitest";
 import { claimRules } from "./claims.ts";
 import type { Bench } from "./fixtures.ts";
+import { outboxRules } from "./outbox.ts";
+import { readingRules } from "./reading.ts";
 import { slotRules } from "./slots.ts";
 
 export function ledgerContract(name: string, open: () => Promise<Bench>): void {
   describe(`ledger on ${name}`, () => {
     slotRules(open);
     claimRules(open);
+    outboxRules(open);
+    readingRules(open);
   });
 }
