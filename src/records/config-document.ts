@@ -3,7 +3,7 @@
 // I1. A reference `${env:NAME}` is kept as written and resolved when used: what is not used may be missing.
 // I2. A variable of the process wins over the same name in `.env`.
 
-import { Fault } from "../kernel/errors.ts";
+import { Fault, isFault } from "../kernel/errors.ts";
 import type { LogLevel } from "../kernel/log.ts";
 import { isSecretName } from "../kernel/redact.ts";
 import { type EnvFile, parseEnvFile } from "./config-env.ts";
@@ -12,7 +12,7 @@ import { faultOfIssues, issuesOf } from "./document-issues.ts";
 import { retryOf, targetsOf } from "./job-document.ts";
 import type { JobDefaults } from "./job-resolve.ts";
 import { knownKeysInCamelCase } from "./snake-case.ts";
-import { parseYamlDocument } from "./yaml-text.ts";
+import { parseYamlDocument, type YamlText } from "./yaml-text.ts";
 
 /** A concern whose room reads it later: known to be a map, its content as written. */
 export type FreeMap = Readonly<Record<string, unknown>>;
@@ -71,10 +71,10 @@ export interface ConfigSources {
 
 /**
  * Reads a config; an empty or missing (`undefined`) text gives the defaults.
- * @throws Fault `job.yaml` for YAML that cannot be read, `config.invalid` for the rest, every mistake with its place.
+ * @throws Fault `config.invalid` with every mistake and its place.
  */
 export function readConfig(text: string | undefined, sources: ConfigSources): ConfigReading {
-  const yaml = parseYamlDocument(text ?? "", sources.file);
+  const yaml = parseConfigYaml(text ?? "", sources.file);
   const value = knownKeysInCamelCase(yaml.value ?? {}, configSchema);
   const parsed = configSchema.safeParse(value);
   const fault = parsed.success
@@ -90,6 +90,21 @@ export function readConfig(text: string | undefined, sources: ConfigSources): Co
     variable,
     secrets: () => secretValues(text ?? "", { ...fileEnv.values, ...sources.env }),
   };
+}
+
+function parseConfigYaml(text: string, file: string): YamlText {
+  try {
+    return parseYamlDocument(text, file);
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    const { hint, place, details } = error;
+    throw new Fault("config.invalid", error.message, {
+      hint,
+      cause: error,
+      ...(place ? { place } : {}),
+      ...(details ? { details } : {}),
+    });
+  }
 }
 
 const REFERENCE = /\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}/g;

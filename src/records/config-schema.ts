@@ -3,7 +3,15 @@
 // I1. Secrets and machine-dependent values are written as `${env:NAME}` and stay so until they are used.
 
 import * as z from "zod/mini";
-import { catchUpSchema, overlapSchema, retrySchema, targetsSchema, timeoutSchema } from "./job-schema.ts";
+import {
+  catchUpSchema,
+  described,
+  overlapSchema,
+  retrySchema,
+  targetsSchema,
+  text,
+  timeoutSchema,
+} from "./job-schema.ts";
 
 const concern = (description: string) => {
   const schema = z.record(z.string(), z.unknown());
@@ -11,12 +19,6 @@ const concern = (description: string) => {
   return z.optional(schema);
 };
 
-function described<Schema extends z.ZodMiniType>(text: string, schema: Schema): Schema {
-  z.globalRegistry.add(schema, { description: text });
-  return schema;
-}
-
-const text = () => z.string().check(z.minLength(1, "is empty; write something or remove the key"));
 const count = () => z.int().check(z.gte(1));
 
 const pattern = z.string().check(

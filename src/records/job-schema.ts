@@ -7,12 +7,13 @@ import * as z from "zod/mini";
 import { parseDuration, parseInstant } from "../kernel/time.ts";
 
 /** Gives a schema the text an editor shows. */
-function described<Schema extends z.ZodMiniType>(text: string, schema: Schema): Schema {
+export function described<Schema extends z.ZodMiniType>(text: string, schema: Schema): Schema {
   z.globalRegistry.add(schema, { description: text });
   return schema;
 }
 
-const text = () => z.string().check(z.minLength(1, "is empty; write something or remove the key"));
+/** A text with something in it. */
+export const text = () => z.string().check(z.minLength(1, "is empty; write something or remove the key"));
 
 /** `30s`, `10m`, `1h30m`: kernel/time.ts reads it. */
 export const durationSchema = z

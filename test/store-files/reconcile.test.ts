@@ -1,116 +1,8 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JobDocument } from "../../src/records/job.ts";
-import { parseJobDocument } from "../../src/records/job-document.ts";
-import type { SourceEntry } from "../../src/records/source.ts";
-import { digestOf } from "../../src/store/files/definition-text.ts";
-import {
-  type EntryReading,
-  type KnownJob,
-  type ReconcileAction,
-  type ReconcileInput,
-  type ReconcileResult,
-  reconcileJobFiles,
-} from "../../src/store/files/reconcile.ts";
-
-/** A folder and a ledger as values; `pass` reconciles, applies the actions as app/ does, and advances time. */
-class World {
-  readonly files = new Map<string, string>();
-  readonly unreadable = new Map<string, string>();
-  readonly unsettled = new Set<string>();
-  readonly known = new Map<string, KnownJob>();
-  isReadable = true;
-  now = Date.parse("2026-11-29T12:00:00Z");
-  monotonicMs = 0;
-  pastIds: string[] = [];
-  result: ReconcileResult | undefined;
-  reads = 0;
-
-  put(name: string, text = `run: ${name}.sh\n`): this {
-    this.files.set(`jobs/${name}.yaml`, text);
-    return this;
-  }
-  remove(...names: string[]): this {
-    for (const name of names) this.files.delete(`jobs/${name}.yaml`);
-    return this;
-  }
-  after(ms: number): this {
-    this.now += ms;
-    this.monotonicMs += ms;
-    return this;
-  }
-  input(): ReconcileInput {
-    const entries = [...this.files].map(
-      ([source, text]): SourceEntry => ({
-        source,
-        defaultId: source.slice(5, -5),
-        digest: digestOf(text),
-        text,
-      }),
-    );
-    return {
-      listing: {
-        isReadable: this.isReadable,
-        entries: this.isReadable
-          ? entries.filter(({ source }) => !this.unsettled.has(source) && !this.unreadable.has(source))
-          : [],
-        unreadable: [...this.unreadable].map(([source, error]) => ({
-          source,
-          defaultId: source.slice(5, -5),
-          error,
-        })),
-        unsettled: [...this.unsettled],
-        settlesAt: this.unsettled.size > 0 ? this.now + 700 : undefined,
-      },
-      known: this.known,
-      previous: this.result,
-      now: this.now,
-      monotonicMs: this.monotonicMs,
-      read: (entry, defaultId): EntryReading => {
-        this.reads++;
-        try {
-          return { kind: "valid", ...parseJobDocument(entry.text, { file: entry.source, defaultId }) };
-        } catch (error) {
-          return { kind: "invalid", error: (error as Error).message };
-        }
-      },
-      isPastUnknown: ({ document }) => this.pastIds.includes(document.id),
-    };
-  }
-  /** One pass; returns the actions as short words. */
-  pass(): string[] {
-    this.result = reconcileJobFiles(this.input());
-    for (const action of this.result.actions) this.apply(action);
-    return this.result.actions.map(wordOf);
-  }
-  apply(action: ReconcileAction): void {
-    const job = this.known.get(action.jobId);
-    const update = (changes: Partial<KnownJob>) =>
-      job && this.known.set(action.jobId, { ...job, ...changes });
-    if (action.kind === "define") {
-      const { jobId, source, entry } = action;
-      const version = (job?.version ?? 0) + 1;
-      this.known.set(jobId, {
-        jobId,
-        source,
-        digest: entry.digest,
-        version,
-        isRemoved: false,
-        heldReason: job?.heldReason,
-      });
-    } else if (action.kind === "move") update({ source: action.source });
-    else if (action.kind === "hold" && action.isKnown) update({ heldReason: action.reason });
-    else if (action.kind === "unhold") update({ heldReason: undefined });
-    else if (action.kind === "remove") update({ isRemoved: true, heldReason: undefined });
-  }
-}
-
-function wordOf(action: ReconcileAction): string {
-  if (action.kind === "define") return `define ${action.jobId} ${action.was}`;
-  if (action.kind === "move") return `move ${action.jobId} ${action.from} → ${action.source}`;
-  if (action.kind === "hold")
-    return `hold ${action.jobId}${action.isKnown ? "" : " (unknown)"}: ${action.reason.split(":")[0]}`;
-  return `${action.kind} ${action.jobId}`;
-}
+import { reconcileJobFiles } from "../../src/store/files/reconcile.ts";
+import { World } from "./reconcile-world.ts";
 
 const worldOf = (...names: string[]) => {
   const world = new World();
@@ -362,5 +254,87 @@ describe("reconciling job files", () => {
     if (action?.kind !== "define") throw new Error("no definition");
     expect(action).toMatchObject({ version: 1, entry: { text: "run: y.sh\n" }, source: "jobs/a.yaml" });
     expect(idOf(action.reading.document)).toBe("a");
+  });
+});
+
+describe("reconciling, for any history of a folder", () => {
+  const name = fc.constantFrom("a", "b", "c", "d", "e", "f", "g");
+  const path = (file: string) => `jobs/${file}.yaml`;
+  const step = fc.oneof(
+    {
+      weight: 5,
+      arbitrary: fc.tuple(
+        fc.constant("put"),
+        name,
+        fc.constantFrom("run: x.sh\n", "run: y.sh\n", "run: [", "id: a\nrun: z.sh\n", "id: c\nrun: z.sh\n"),
+      ),
+    },
+    { weight: 3, arbitrary: fc.tuple(fc.constant("remove"), name, name) },
+    { weight: 2, arbitrary: fc.tuple(fc.constant("rename"), name, name) },
+    { weight: 2, arbitrary: fc.tuple(fc.constant("wait"), fc.nat(6_000), name) },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(
+        fc.constantFrom("unsettle", "settle", "break", "mend", "lock", "unlock"),
+        name,
+        name,
+      ),
+    },
+  );
+  const take = (world: World, [kind, first, second]: [string, string | number, string]) => {
+    const source = path(String(first));
+    const text = world.files.get(source);
+    if (kind === "put") world.put(String(first), second);
+    else if (kind === "remove") world.remove(String(first));
+    else if (kind === "wait") world.after(Number(first));
+    else if (kind === "rename" && text !== undefined) world.remove(String(first)).put(second, text);
+    else if (kind === "unsettle" && text !== undefined) world.unsettled.add(source);
+    else if (kind === "break" && text !== undefined) world.unreadable.set(source, "junk");
+    else if (kind === "settle") world.unsettled.clear();
+    else if (kind === "mend") world.unreadable.clear();
+    else if (kind === "lock" || kind === "unlock") world.isReadable = kind === "unlock";
+    for (const known of [...world.unsettled, ...world.unreadable.keys()])
+      if (!world.files.has(known)) {
+        world.unsettled.delete(known);
+        world.unreadable.delete(known);
+      }
+    for (const both of world.unsettled) world.unreadable.delete(both);
+  };
+
+  test("a second look gives nothing new, no file is forgotten, and nothing present or young is removed", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const world = new World();
+        const presentAt = new Map<string, number>();
+        for (const entry of steps) {
+          take(world, entry as [string, string | number, string]);
+          const before = new Map(world.known);
+          if (world.isReadable)
+            for (const source of world.files.keys()) presentAt.set(source, world.monotonicMs);
+          const words = world.pass();
+
+          expect(world.pass(), `after ${words}`).toEqual([]);
+          for (const [jobId, job] of world.known) {
+            const previous = before.get(jobId);
+            if (!job.isRemoved || !previous || previous.isRemoved) continue;
+            const gone = presentAt.get(previous.source) ?? 0;
+            const isOthers = [...world.known.values()].some(
+              (other) => !other.isRemoved && other.source === previous.source,
+            );
+            expect(isOthers || world.monotonicMs - gone >= 5_000, `${jobId} removed too early`).toBe(true);
+          }
+          if (!world.isReadable) continue;
+          const alive = [...world.known.values()].filter((job) => !job.isRemoved);
+          for (const source of world.files.keys())
+            expect(
+              alive.some((job) => job.source === source) ||
+                world.result?.held.has(source) ||
+                world.unsettled.has(source),
+              `${source} is forgotten`,
+            ).toBe(true);
+        }
+      }),
+      { numRuns: 400 },
+    );
   });
 });

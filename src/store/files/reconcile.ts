@@ -33,7 +33,9 @@ export function reconcileJobFiles(input: ReconcileInput): ReconcileResult {
   const moved = new Set(missing.moves.map((move) => move.source));
 
   for (const problem of contest.problems) {
-    const owner = contest.knownBySource.get(problem.source);
+    const standing = contest.knownBySource.get(problem.source);
+    // A job whose id now stands in another file does not suffer from what became of its old one.
+    const owner = standing && !contest.winners.has(standing.jobId) ? standing : undefined;
     const jobId = owner?.jobId ?? problem.jobId;
     held.set(problem.source, { jobId, reason: problem.reason });
     actions.push(...holdActions(input, owner, { ...problem, jobId }));
