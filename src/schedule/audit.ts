@@ -7,7 +7,7 @@ import type { Instant } from "../kernel/time.ts";
 import type { AuditRow, AuditView } from "../records/ledger/slots.ts";
 import type { ParseJob } from "./decide.ts";
 import type { Stretch } from "./due.ts";
-import { dueSegments, type Segment, slotsOfSegments } from "./due-segments.ts";
+import { dueSegments, type Segment, visitSlots } from "./due-segments.ts";
 import { countSlots } from "./next-slot.ts";
 
 export interface AuditWindow {
@@ -88,8 +88,10 @@ function clipped(segment: Segment, limits: { after?: Instant; until?: Instant })
 interface Cover {
   from: Instant;
   to: Instant;
-  /** How many slots it says it stands for; undefined = all of them ("at least"). */
-  count: number | undefined;
+  /** How many slots it says it stands for. */
+  count: number;
+  /** The same, of a row that stopped counting: it stands for all slots from first to last. */
+  atLeast: number | undefined;
   runIds: readonly string[];
 }
 
@@ -100,13 +102,20 @@ function coversOf(view: AuditView): Cover[] {
     .map((row) => ({
       from: row.slot,
       to: row.slotTo ?? row.slot,
-      count: row.isCountAtLeast ? undefined : row.slotCount,
+      count: row.slotCount,
+      atLeast: row.isCountAtLeast ? row.slotCount : undefined,
       runIds: [row.runId],
     }));
   const folded = view.summaries.map(({ from, to, counts }) => {
     const kept = view.rows.filter((row) => row.slot >= from && (row.slotTo ?? row.slot) <= to);
     const count = Object.values(counts).reduce((sum, each) => sum + each, 0);
-    return { from, to, count: count + kept.reduce((sum, row) => sum + row.slotCount, 0), runIds: [] };
+    return {
+      from,
+      to,
+      count: count + kept.reduce((sum, row) => sum + row.slotCount, 0),
+      atLeast: undefined,
+      runIds: [],
+    };
   });
   return [...ranges, ...folded];
 }
@@ -123,32 +132,47 @@ function compare(view: AuditView, { passed, covers, window }: Comparison): Compa
   const singles = new Map(view.rows.filter((row) => !isRange(row)).map((row) => [row.slot, row]));
   const missingSlots: Instant[] = [];
   const inCover = new Map<Cover, number>();
+  const coverAt = makeCoverAt(covers);
   let due = 0;
-  let isAtLeast = false;
-  for (const slot of slotsOfSegments(passed, (cut) => {
-    isAtLeast ||= cut;
-  })) {
+  const isCut = visitSlots(passed, (slot) => {
+    const cover = coverAt(slot);
+    if (cover?.atLeast !== undefined) {
+      // Nobody counted these when they passed; nobody does now.
+      due += cover.atLeast;
+      return cover.to;
+    }
     due += 1;
-    const cover = covers.find((candidate) => slot >= candidate.from && slot <= candidate.to);
     if (cover) inCover.set(cover, (inCover.get(cover) ?? 0) + 1);
     else if (!singles.delete(slot)) missingSlots.push(slot);
-  }
-  const shortfalls = shortCovers(inCover, { window, isAtLeast });
+    return slot;
+  });
+  const shortfalls = isCut ? [] : shortCovers(inCover, window);
   const { missing, shifted } = paired(view.jobId, missingSlots, [...singles.values()]);
   const lost = [...missing, ...shortfalls.map((finding) => ({ ...finding, jobId: view.jobId }))];
   const lostCount = lost.reduce((sum, finding) => sum + finding.count, 0);
+  const isAtLeast = isCut || covers.some(({ atLeast }) => atLeast !== undefined);
   return { due, accounted: due - lostCount, missing: lost, shifted, isAtLeast };
+}
+
+/** Looks up the cover of ascending slots, in passing. */
+function makeCoverAt(covers: readonly Cover[]): (slot: Instant) => Cover | undefined {
+  const sorted = [...covers].sort((a, b) => a.from - b.from);
+  let index = 0;
+  return (slot) => {
+    for (let cover = sorted[index]; cover && cover.to < slot; cover = sorted[index]) index += 1;
+    const cover = sorted[index];
+    return cover && cover.from <= slot ? cover : undefined;
+  };
 }
 
 /** Covers that stand for fewer slots than were due in them. One that reaches out of the window cannot be judged. */
 function shortCovers(
   inCover: ReadonlyMap<Cover, number>,
-  { window, isAtLeast }: { window: AuditWindow; isAtLeast: boolean },
+  window: AuditWindow,
 ): Omit<AuditFinding, "jobId">[] {
   const findings: Omit<AuditFinding, "jobId">[] = [];
   for (const [{ from, to, count, runIds }, due] of inCover) {
-    if (count === undefined || isAtLeast || from < window.since || to > window.until || count >= due)
-      continue;
+    if (from < window.since || to > window.until || count >= due) continue;
     findings.push({ first: from, last: to, count: due - count, isCountAtLeast: false, runIds });
   }
   return findings;

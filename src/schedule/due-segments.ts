@@ -5,7 +5,7 @@ import type { Suspension } from "../records/definition.ts";
 import type { AuditView } from "../records/ledger/slots.ts";
 import type { Schedule } from "../records/schedule.ts";
 import type { ParseJob } from "./decide.ts";
-import { MAX_COUNTED_SLOTS, nextSlot } from "./next-slot.ts";
+import { nextSlot } from "./next-slot.ts";
 
 /** Slots in (`after`, `until`] of one schedule were due. */
 export interface Segment {
@@ -47,21 +47,19 @@ function without(segments: readonly Segment[], suspension: Suspension): Segment[
   });
 }
 
-/** The slots of all segments, oldest first; stops after 100,000 and says so. */
-export function* slotsOfSegments(
-  segments: readonly Segment[],
-  reportCut: (isCut: boolean) => void,
-): Generator<Instant> {
-  let count = 0;
+/** An audit of more slots than this is cut short and says so: some seconds of work. */
+const MAX_VISITED_SLOTS = 2_000_000;
+
+/** Visits the slots of all segments, oldest first; the visitor says after which instant to go on. True = cut short. */
+export function visitSlots(segments: readonly Segment[], visit: (slot: Instant) => Instant): boolean {
+  let visited = 0;
   for (const { schedule, after, until } of segments) {
-    for (
-      let slot = nextSlot(schedule, after);
-      slot !== undefined && slot <= until;
-      slot = nextSlot(schedule, slot)
-    ) {
-      if (count === MAX_COUNTED_SLOTS) return reportCut(true);
-      count += 1;
-      yield slot;
+    let slot = nextSlot(schedule, after);
+    while (slot !== undefined && slot <= until) {
+      if (visited === MAX_VISITED_SLOTS) return true;
+      visited += 1;
+      slot = nextSlot(schedule, visit(slot));
     }
   }
+  return false;
 }

@@ -6,7 +6,7 @@
 import type { Instant } from "../kernel/time.ts";
 import type { Job } from "../records/job.ts";
 import { countSlots, nextSlot, previousSlot } from "./next-slot.ts";
-import { makePlayedJob, type PlayedJob, type SlotFate } from "./played-job.ts";
+import { PlayedJob, type SlotFate } from "./played-job.ts";
 
 export type { SlotFate } from "./played-job.ts";
 
@@ -39,7 +39,7 @@ export function simulate(request: PlanRequest): SlotFate[] {
 }
 
 function simulateJob(job: Job, request: PlanRequest): readonly SlotFate[] {
-  const played = makePlayedJob(job, {
+  const played = new PlayedJob(job, {
     from: request.from,
     durationMs: request.durationMsOf?.(job) ?? 0,
     foldOver: request.foldOver ?? 48,

@@ -3,12 +3,12 @@
 import type { Instant } from "../kernel/time.ts";
 import type { Definition } from "../records/definition.ts";
 import type { Job } from "../records/job.ts";
-import type { CloseSlots, JobView, OpenRun, RunSlot } from "../records/ledger/slots.ts";
+import type { DecideJob, JobView, OpenRun, RunSlot } from "../records/ledger/slots.ts";
 import { isLive } from "../records/run.ts";
 import type { Schedule } from "../records/schedule.ts";
 import { makeDecide, slotAfter } from "./decide.ts";
 import type { Stretch } from "./due.ts";
-import { makeFates, type SlotFate } from "./fates.ts";
+import { type Fates, makeFates, type SlotFate } from "./fates.ts";
 import { isScheduled } from "./standing.ts";
 
 export type { SlotFate } from "./fates.ts";
@@ -19,113 +19,123 @@ interface PlayedRun extends OpenRun {
   endsAt: Instant | undefined;
 }
 
-export interface PlayedJob {
-  /** When anything happens next; undefined = nothing ever. */
-  nextEventAt(): Instant | undefined;
-  /** Everything that is due at `now`: ends, decisions, starts. Live runs end at `downAt` at the latest. */
-  pass(now: Instant, downAt: Instant): void;
-  /** An outage ended whatever ran. */
-  stopLiveRuns(): void;
-  /** The next slot, where every slot from it on would be on time as long as a node is up. */
-  steadyFrom(): { first: Instant; schedule: Schedule; jitterMs: number } | undefined;
-  passSteady(stretch: Stretch, next: Instant | undefined): void;
-  giveUp(until: Instant): void;
-  /** All fates; slots before `until` that were not decided are `pending`. */
-  finish(until: Instant): readonly SlotFate[];
+export interface PlayOptions {
+  /** The first slot is the first at or after this. */
+  from: Instant;
+  durationMs: number;
+  foldOver: number;
 }
 
-export function makePlayedJob(
-  job: Job,
-  options: { from: Instant; durationMs: number; foldOver: number },
-): PlayedJob {
-  const decide = makeDecide(() => job);
-  const fates = makeFates(job, options.foldOver);
-  let view = firstView(job, options.from);
-  let runs: PlayedRun[] = [];
+export class PlayedJob {
+  readonly #job: Job;
+  readonly #durationMs: number;
+  readonly #decide: DecideJob;
+  readonly #fates: Fates;
+  #view: JobView;
+  #runs: PlayedRun[] = [];
 
-  const setNext = (next: { slot: Instant; dueAt: Instant } | undefined) => {
-    view = { ...view, cursor: { ...view.cursor, nextSlot: next?.slot, dueAt: next?.dueAt } };
-  };
-  const close = (run: PlayedRun, fate: Pick<CloseSlots, "state" | "reason">) => {
-    runs = runs.filter((other) => other !== run);
-    fates.closed({
-      ...fate,
-      kind: "close",
-      first: run.slot,
-      last: run.slot,
-      count: 1,
-      isCountAtLeast: false,
-    });
-  };
-  const endFinished = (now: Instant) => {
-    runs = runs.filter((run) => run.endsAt === undefined || run.endsAt > now);
-  };
+  constructor(job: Job, options: PlayOptions) {
+    this.#job = job;
+    this.#durationMs = options.durationMs;
+    this.#decide = makeDecide(() => job);
+    this.#fates = makeFates(job, options.foldOver);
+    this.#view = firstView(job, options.from);
+  }
 
-  function applyDecision(now: Instant): void {
-    if (view.cursor.dueAt === undefined || view.cursor.dueAt > now) return;
-    const decision = decide({ ...view, openRuns: runs }, now);
-    for (const { runId, reason } of decision.endOpenRuns) {
-      const run = runs.find((candidate) => candidate.id === runId);
-      if (run) close(run, { state: "skipped", reason });
-    }
+  /** When anything happens next; undefined = nothing ever. */
+  nextEventAt(): Instant | undefined {
+    const ends = this.#runs.map((run) => run.endsAt ?? Number.POSITIVE_INFINITY);
+    const at = Math.min(this.#view.cursor.dueAt ?? Number.POSITIVE_INFINITY, ...ends);
+    return Number.isFinite(at) ? at : undefined;
+  }
+
+  /** Everything that is due at `now`: ends, decisions, starts. Live runs end at `downAt` at the latest. */
+  pass(now: Instant, downAt: Instant): void {
+    this.#endFinished(now);
+    this.#applyDecision(now);
+    while (this.#startNext(now, downAt)) this.#endFinished(now);
+  }
+
+  /** An outage ended whatever ran. */
+  stopLiveRuns(): void {
+    this.#runs = this.#runs.filter((run) => !isLive(run.state));
+  }
+
+  /** The next slot, where every slot from it on would be on time as long as a node is up. */
+  steadyFrom(): { first: Instant; schedule: Schedule; jitterMs: number } | undefined {
+    const first = this.#view.cursor.nextSlot;
+    const isSteady = this.#runs.length === 0 && this.#durationMs === 0;
+    if (first === undefined || !isSteady || !isScheduled(this.#job, this.#view.cursor)) return undefined;
+    if (this.#job.repeat !== undefined || this.#job.until !== undefined) return undefined;
+    return { first, schedule: this.#job.schedule, jitterMs: this.#job.jitterMs };
+  }
+
+  /** Takes a steady stretch as run on time; `next` is the first slot behind it. */
+  passSteady(stretch: Stretch, next: Instant | undefined): void {
+    this.#fates.steady(stretch);
+    const isOpen = next !== undefined && isScheduled(this.#job, this.#view.cursor);
+    this.#moveTo(isOpen ? slotAfter(this.#job, next - 1) : undefined);
+  }
+
+  /** Stops playing: what is left before `until` is not simulated. */
+  giveUp(until: Instant): void {
+    this.#fates.undecided("notSimulated", this.#view.cursor.nextSlot, until);
+    this.#moveTo(undefined);
+  }
+
+  /** All fates; slots before `until` that were not decided are `pending`. */
+  finish(until: Instant): readonly SlotFate[] {
+    for (const run of this.#runs) if (run.state === "queued") this.#fates.waiting(run.run);
+    this.#fates.undecided("pending", this.#view.cursor.nextSlot, until);
+    return this.#fates.all();
+  }
+
+  #applyDecision(now: Instant): void {
+    if (this.#view.cursor.dueAt === undefined || this.#view.cursor.dueAt > now) return;
+    const decision = this.#decide({ ...this.#view, openRuns: this.#runs }, now);
+    for (const { runId, reason } of decision.endOpenRuns) this.#closeWaiter(runId, reason);
     // Cleanup takes no time here: what is replaced ends at once.
-    runs = runs.filter((run) => !decision.cancelRuns.some(({ runId }) => runId === run.id));
+    this.#runs = this.#runs.filter((run) => !decision.cancelRuns.some(({ runId }) => runId === run.id));
     for (const slot of decision.slots) {
-      if (slot.kind === "close") fates.closed(slot);
-      else runs.push(queued(slot, now));
+      if (slot.kind === "close") this.#fates.closed(slot);
+      else this.#runs.push(queued(slot, now));
     }
-    setNext(decision.next);
+    this.#moveTo(decision.next);
   }
 
-  function startReady(now: Instant, downAt: Instant): boolean {
-    for (const run of runs) {
-      if (run.state !== "queued" || run.run.readyAt > now) continue;
-      if (run.run.isExclusive && runs.some((other) => isLive(other.state))) continue;
-      fates.started(run.run, now);
-      run.state = "running";
-      run.endsAt = Math.min(now + options.durationMs, downAt);
-      view = { ...view, cursor: { ...view.cursor, startedSlots: view.cursor.startedSlots + 1 } };
-      return true;
-    }
-    return false;
+  #closeWaiter(runId: string, reason: string): void {
+    const run = this.#runs.find((candidate) => candidate.id === runId);
+    if (!run) return;
+    this.#runs = this.#runs.filter((other) => other !== run);
+    const stretch = { first: run.slot, last: run.slot, count: 1, isCountAtLeast: false };
+    this.#fates.closed({ kind: "close", state: "skipped", reason, ...stretch });
   }
 
-  return {
-    nextEventAt() {
-      const ends = runs.map((run) => run.endsAt ?? Number.POSITIVE_INFINITY);
-      const at = Math.min(view.cursor.dueAt ?? Number.POSITIVE_INFINITY, ...ends);
-      return Number.isFinite(at) ? at : undefined;
-    },
-    pass(now, downAt) {
-      endFinished(now);
-      applyDecision(now);
-      while (startReady(now, downAt)) endFinished(now);
-    },
-    stopLiveRuns() {
-      runs = runs.filter((run) => !isLive(run.state));
-    },
-    steadyFrom() {
-      const first = view.cursor.nextSlot;
-      const isSteady = runs.length === 0 && options.durationMs === 0;
-      if (first === undefined || !isSteady || !isScheduled(job, view.cursor)) return undefined;
-      if (job.repeat !== undefined || job.until !== undefined || view.cursor.dueAt === undefined)
-        return undefined;
-      return { first, schedule: job.schedule, jitterMs: job.jitterMs };
-    },
-    passSteady(stretch, next) {
-      fates.steady(stretch);
-      setNext(next === undefined || !isScheduled(job, view.cursor) ? undefined : slotAfter(job, next - 1));
-    },
-    giveUp(until) {
-      fates.undecided("notSimulated", view.cursor.nextSlot, until);
-      setNext(undefined);
-    },
-    finish(until) {
-      for (const run of runs) if (run.state === "queued") fates.waiting(run.run);
-      fates.undecided("pending", view.cursor.nextSlot, until);
-      return fates.all();
-    },
-  };
+  #endFinished(now: Instant): void {
+    this.#runs = this.#runs.filter((run) => run.endsAt === undefined || run.endsAt > now);
+  }
+
+  #startNext(now: Instant, downAt: Instant): boolean {
+    const hasLive = this.#runs.some((run) => isLive(run.state));
+    const run = this.#runs.find(
+      ({ state, run: { readyAt, isExclusive } }) =>
+        state === "queued" && readyAt <= now && !(isExclusive && hasLive),
+    );
+    if (!run) return false;
+    this.#fates.started(run.run, now);
+    run.state = "running";
+    run.endsAt = Math.min(now + this.#durationMs, downAt);
+    const { cursor } = this.#view;
+    this.#view = { ...this.#view, cursor: { ...cursor, startedSlots: cursor.startedSlots + 1 } };
+    return true;
+  }
+
+  #moveTo(next: { slot: Instant; dueAt: Instant } | undefined): void {
+    this.#view = {
+      ...this.#view,
+      cursor: { ...this.#view.cursor, nextSlot: next?.slot, dueAt: next?.dueAt },
+    };
+  }
 }
 
 function queued(slot: RunSlot, now: Instant): PlayedRun {
