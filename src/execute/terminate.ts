@@ -7,7 +7,7 @@
 
 import type { Clock } from "../kernel/time.ts";
 import type { ProcessIdentity, ProcessRecord } from "../records/process.ts";
-import { hasMark, isSameProcess, listProcesses, type ProcessEntry } from "./process-table.ts";
+import { hasMark, isSameProcess, listProcesses, type ProcessEntry, readProcess } from "./process-table.ts";
 
 /** Time between TERM and KILL. */
 export const DEFAULT_GRACE_MS = 10_000;
@@ -34,8 +34,9 @@ export interface Ended {
  */
 export async function endRun(deps: { clock: Clock }, request: EndRequest): Promise<Ended> {
   const seen = new Map<string, ProcessIdentity>();
-  const hunt = { ...request, known: [...request.known], seen };
-  let left = findLeft(hunt);
+  const first = new Set(request.known.map(keyOf));
+  const hunt: Hunt = { runId: request.runId, first, known: [...request.known], seen };
+  let left = look(hunt);
   if (left.length > 0 && (request.graceMs ?? DEFAULT_GRACE_MS) > 0)
     left = await signalUntilGone(deps.clock, hunt, {
       signal: "SIGTERM",
@@ -59,7 +60,7 @@ export async function endLeftovers(
 
 /** What of a run is there now, without touching it. */
 export function findLeftovers(runId: string, known: readonly ProcessIdentity[]): ProcessEntry[] {
-  return findLeft({ runId, known: [...known], seen: new Map() });
+  return look({ runId, first: new Set(), known: [...known], seen: new Map() });
 }
 
 /** Sends a signal to exactly this process; false when it is gone, recycled or not ours to signal. */
@@ -74,6 +75,8 @@ export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals)
 
 interface Hunt {
   runId: string;
+  /** Who was known at the start: the command itself, in most cases. */
+  first: ReadonlySet<string>;
   known: ProcessIdentity[];
   seen: Map<string, ProcessIdentity>;
 }
@@ -112,23 +115,60 @@ async function signalUntilGone(
   const until = clock.monotonicMs() + step.waitMs;
   const never = new AbortController().signal;
   let pauseMs = 5;
-  let left = findLeft(hunt);
+  let left = look(hunt);
   while (left.length > 0) {
-    for (const entry of left) {
-      // A process forked after the first round has had no signal yet.
-      if (signalled.has(keyOf(entry))) continue;
-      signalled.add(keyOf(entry));
-      signalProcess(entry, step.signal);
-      // A stopped process does not see TERM until it goes on.
-      if (step.signal === "SIGTERM") signalProcess(entry, "SIGCONT");
-    }
+    // Whoever appears after the first TERM may be the command's own cleanup: it is left in peace while the command lives.
+    const isCleanup = step.signal === "SIGTERM" && signalled.size > 0 && left.some(isFirst(hunt));
+    if (!isCleanup) sendAll(hunt, left, { ...step, signalled });
     const restMs = until - clock.monotonicMs();
     if (restMs <= 0) break;
     await clock.sleep(Math.min(pauseMs, restMs), never);
     pauseMs = Math.min(pauseMs * 2, 100);
-    left = findLeft(hunt);
+    left = look(hunt);
   }
   return left;
+}
+
+const isFirst = (hunt: Hunt) => (entry: ProcessEntry) => hunt.first.has(keyOf(entry));
+
+/**
+ * Nothing left is believed only when seen twice: a process forked while the table was being read, by one that ended
+ * before it was read, is in neither place the first time.
+ */
+function look(hunt: Hunt): ProcessEntry[] {
+  const left = findLeft(hunt);
+  return left.length > 0 ? left : findLeft(hunt);
+}
+
+/** One signal each. A proved group gets it as a whole, in one call that no fork can slip through. */
+function sendAll(
+  hunt: Hunt,
+  left: readonly ProcessEntry[],
+  step: { signal: "SIGTERM" | "SIGKILL"; signalled: Set<string> },
+): void {
+  const fresh = left.filter((entry) => !step.signalled.has(keyOf(entry)));
+  const known = new Set(hunt.known.map(keyOf));
+  const groups = new Set(
+    fresh
+      .filter((entry) => known.has(keyOf(entry)) && isSameProcess(entry))
+      .map((entry) => entry.processGroup),
+  );
+  const ownGroup = readProcess(process.pid)?.processGroup;
+  for (const group of groups) if (group > 1 && group !== ownGroup) signalGroup(group, step.signal);
+  for (const entry of fresh) {
+    step.signalled.add(keyOf(entry));
+    if (!groups.has(entry.processGroup) || entry.processGroup === ownGroup) signalProcess(entry, step.signal);
+    // A stopped process does not see TERM until it goes on.
+    if (step.signal === "SIGTERM") signalProcess(entry, "SIGCONT");
+  }
+}
+
+function signalGroup(processGroup: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-processGroup, signal);
+  } catch {
+    // It has just ended.
+  }
 }
 
 /** Start times on Linux are ticks since boot; elsewhere they cannot be ordered and nobody is older. */

@@ -1,12 +1,13 @@
 // An abort at every wait of a script's run: before the spawn, before and during the commit, while it runs, while its
 // output drains. After each: the right outcome, and no process.
 
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { processesMarked } from "../../src/execute/host.ts";
 import { runScript } from "../../src/execute/run-script.ts";
 import type { AbortReason } from "../../src/records/run-context.ts";
-import { leftOf, makeContext, openRoom, printed, until, workOf } from "./room.ts";
+import { leftOf, makeContext, openRoom, printed, type TestContext, until, workOf } from "./room.ts";
 
 const CANCEL: AbortReason = { kind: "cancel", by: "ada" };
 
@@ -102,7 +103,7 @@ describe("an abort", () => {
     const room = await openRoom();
     const script = await room.script(
       "polite.sh",
-      "trap 'echo cleaned; exit 0' TERM; echo ready; while :; do sleep 0.05; done",
+      "trap '/bin/sleep 0.3; /bin/echo cleaned; exit 0' TERM; echo ready; while :; do sleep 0.05; done",
     );
     const context = makeContext();
 
@@ -153,6 +154,35 @@ describe("an abort", () => {
 
     expect(await running).toEqual({ state: "succeeded", output: "done\n", isSilent: false });
     expect(leftOf(context)).toEqual([]);
+  });
+});
+
+describe("an abort at any turn of the event loop", () => {
+  test("leaves no process, no workspace, and an outcome that is either the cancel or the script's own", async () => {
+    const room = await openRoom({ graceMs: 500 });
+    const script = await room.script("short.sh", "echo out; (sleep 30 & sleep 0.01); exit 0");
+    const contexts: TestContext[] = [];
+
+    for (let turns = 0; turns < 90; turns += 3) {
+      const context = makeContext(async () => {
+        await new Promise(setImmediate);
+        return true;
+      });
+      contexts.push(context);
+      const running = runScript({ ...room.deps, drainMs: 20 }, workOf(script), context);
+      for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate);
+      context.abort(CANCEL);
+      const outcome = await running;
+      expect([
+        { state: "cancelled", by: "ada" },
+        { state: "cancelled", by: "ada", output: "out\n" },
+        { state: "succeeded", output: "out\n", isSilent: false },
+      ]).toContainEqual(outcome);
+      expect(processesMarked(context.run.id)).toEqual([]);
+    }
+
+    expect(contexts.flatMap(leftOf)).toEqual([]);
+    expect(readdirSync(room.deps.workspacesFolder)).toEqual([]);
   });
 });
 

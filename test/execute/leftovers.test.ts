@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
+  groupMembers,
   isSameProcess,
   listProcesses,
   processesMarked,
@@ -83,6 +84,21 @@ describe("what outlives its command", () => {
     expect(context.events.find((event) => event.kind === "process-ended")?.data.ended).toEqual([daemon]);
   });
 
+  test("a child that cleaned its environment but stayed in the group is ended", async () => {
+    const room = await openRoom();
+    const script = await room.script("clean.sh", "env -i /bin/sleep 60 </dev/null >/dev/null 2>&1 & echo $!");
+    const context = makeContext();
+
+    const outcome = await runScript(room.deps, workOf(script), context);
+
+    expect(context.events.find((event) => event.kind === "process-ended")?.data).toEqual({
+      why: "outlived the run",
+      ended: [Number(outcome.output)],
+      survivors: [],
+    });
+    expect(leftOf(context)).toEqual([]);
+  });
+
   test("a daemon that gave up the mark has been handed off on purpose and lives on", async () => {
     const room = await openRoom();
     const script = await room.script(
@@ -119,6 +135,23 @@ describe("recovery", () => {
   test("L10: with nothing left it says so, and can be asked again", async () => {
     const runId = newId();
     expect(await endLeftovers({ clock: realClock }, [], { runId })).toEqual({ ended: [], survivors: [] });
+  });
+
+  test("L10: a leader that lives proves its group: members without the mark are ended too", async () => {
+    const runId = newId();
+    const leader = spawn("/bin/sh", ["-c", "env -i /bin/sleep 60 & wait"], {
+      detached: true,
+      stdio: "ignore",
+      env: { PATH: process.env.PATH, NIGHTSHIFT_RUN_ID: runId },
+    });
+    const { pid } = leader as ChildProcess & { pid: number };
+    onTestFinished(() => void (groupMembers(pid).length > 0 && process.kill(-pid, "SIGKILL")));
+    await until(() => groupMembers(pid).length === 2, "the shell and its child");
+
+    const answer = await endLeftovers({ clock: realClock }, [recordOf(runId, identityOf(pid))], { runId });
+
+    expect(answer.ended).toHaveLength(2);
+    expect(groupMembers(pid)).toEqual([]);
   });
 
   test("hermes#89614: a recycled pid is never signalled, nor is the group that now has its number", async () => {

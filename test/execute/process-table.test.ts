@@ -12,10 +12,11 @@ import {
   processStartTime,
   readHost,
 } from "../../src/execute/host.ts";
+import { makeMarkIndex } from "../../src/execute/mark-index.ts";
 import { parseStat, readProcess } from "../../src/execute/process-table.ts";
 import { spawnHeld } from "../../src/execute/spawn-held.ts";
 import { tempFolder } from "../support/temp.ts";
-import { until } from "./room.ts";
+import { newId, until } from "./room.ts";
 
 describe("the host", () => {
   test("L4: the same on every look, and made of machine, boot and pid namespace", () => {
@@ -75,5 +76,31 @@ describe("a process", () => {
     await until(() => groupMembers(processGroup).length === 2, "the shell and its sleep");
     await held.abandon();
     expect(groupCpuMs(processGroup)).toBe(0);
+  });
+});
+
+describe.runIf(process.platform === "linux")("the index of marks", () => {
+  test("finds a marked process that came after the last look, and none that is looked after or has gone", async () => {
+    const index = makeMarkIndex({ monotonicMs: () => 0 });
+    const runId = newId();
+    expect(index.find(runId)).toEqual([]);
+
+    const child = spawn("sleep", ["60"], {
+      stdio: "ignore",
+      env: { PATH: process.env.PATH, NIGHTSHIFT_RUN_ID: runId },
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    await until(() => index.find(runId).length > 0, "the child is listed");
+    expect(index.find(runId)).toEqual([child.pid]);
+    expect(index.find(newId())).toEqual([]);
+
+    const endSkip = index.skip(child.pid!);
+    expect(index.find(runId)).toEqual([]);
+    endSkip();
+    expect(index.find(runId)).toEqual([child.pid]);
+
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    expect(index.find(runId)).toEqual([]);
   });
 });
