@@ -85,7 +85,7 @@ describe("an abort", () => {
 
   test("while it runs: TERM reaches the whole group, the partial output stays, the log counts no survivor", async () => {
     const room = await openRoom();
-    const script = await room.script("long.sh", "echo partial; sleep 60 & sleep 61; echo never");
+    const script = await room.script("long.sh", "sleep 60 & sleep 61 & echo partial; wait; wait; echo never");
     const context = makeContext();
 
     const running = runScript(room.deps, workOf(script), context);
