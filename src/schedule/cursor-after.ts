@@ -65,23 +65,34 @@ export type RewindCursor = (
 
 /**
  * T8: after a backward step the cursor returns to the first slot after `now` that neither started nor waits to start.
- * It never moves forward: a cursor at or before that slot stays.
+ * It never moves forward: a cursor at or before that slot stays. A job that is suspended gets no slot beyond its
+ * suspension's beginning; those before it are due for a look at once, which closes them again.
  */
 export function makeRewindCursor(parseJob: ParseJob): RewindCursor {
   return (view, now, isStarted) => {
     const job = parseJob(view.definition);
     if (!isScheduled(job, view.cursor)) return undefined;
     const present = view.cursor.nextSlot;
-    const suspension = suspensionAhead(view.cursor, now);
-    if (suspension) return suspension.until === undefined ? undefined : slotAfter(job, suspension.until);
     if (present !== undefined && present <= now)
       return { slot: present, dueAt: jitteredInstant(job, present) };
-    const open = new Set(view.openRuns.map((run) => run.slot));
-    let slot = nextSlot(job.schedule, now);
-    while (slot !== undefined && slot !== present && (open.has(slot) || isStarted(slot))) {
-      slot = nextSlot(job.schedule, slot);
-    }
-    if (completionOf(job, { startedSlots: view.cursor.startedSlots, next: slot })) return undefined;
-    return slot === undefined ? undefined : slotAfter(job, slot - 1);
+    const slot = firstUnstarted(job, { view, now, isStarted });
+    if (slot === undefined || completionOf(job, { startedSlots: view.cursor.startedSlots, next: slot }))
+      return undefined;
+    const suspension = suspensionAhead(view.cursor, now);
+    if (!suspension) return { slot, dueAt: jitteredInstant(job, slot) };
+    if (slot <= suspension.from) return { slot, dueAt: now };
+    return suspension.until === undefined ? undefined : slotAfter(job, Math.max(suspension.until, slot - 1));
   };
+}
+
+function firstUnstarted(
+  job: ScheduledJob,
+  { view, now, isStarted }: { view: JobView; now: Instant; isStarted: (slot: Instant) => boolean },
+): Instant | undefined {
+  const open = new Set(view.openRuns.map((run) => run.slot));
+  let slot = nextSlot(job.schedule, now);
+  while (slot !== undefined && slot !== view.cursor.nextSlot && (open.has(slot) || isStarted(slot))) {
+    slot = nextSlot(job.schedule, slot);
+  }
+  return slot;
 }

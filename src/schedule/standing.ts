@@ -13,15 +13,15 @@ export function isScheduled(job: Job, cursor: Cursor): job is ScheduledJob {
 
 /**
  * The pause or quarantine that the cursor has yet to get past: its slots are not due (D4). A pause that has run out
- * still counts while the cursor stands before its end. `completed` is no such thing: a cursor with a next slot is open.
+ * still counts while the cursor stands before its end. One that began "later" than now still holds: the clock stepped
+ * back, the person's word did not. `completed` is no such thing: a cursor with a next slot is open.
  */
 export function suspensionAhead(cursor: Cursor, now: Instant): Suspension | undefined {
   const slot = cursor.nextSlot;
   return cursor.suspensions.find(
-    ({ kind, from, to, until }) =>
+    ({ kind, to, until }) =>
       (kind === "paused" || kind === "quarantined") &&
       to === undefined &&
-      from <= now &&
       (until === undefined || until > now || (slot !== undefined && slot <= until)),
   );
 }

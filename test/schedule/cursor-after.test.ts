@@ -151,6 +151,20 @@ describe("T8: a clock that stepped back", () => {
     expect(rewind(viewOf(instant("08:00")), "08:30", [])).toBe("08:00");
   });
 
+  test("a pause recorded at what is now a later instant still holds; slots before it are closed again, none runs", () => {
+    const paused = { suspensions: [suspensionOf("paused", instant("10:30"))] };
+    const position = makeRewindCursor(() => hourly)(
+      viewOf(undefined, { cursor: paused }),
+      instant("08:30"),
+      () => false,
+    );
+    expect(position).toEqual({ slot: instant("09:00"), dueAt: instant("08:30") });
+
+    const decision = makeDecide(() => hourly)(viewOf(position?.slot, { cursor: paused }), instant("08:30"));
+    expect(inShort(decision)).toEqual(["skipped paused 09:00–10:00 ×2"]);
+    expect(decision.next).toBeUndefined();
+  });
+
   test("a completed once-job that never started is due again; one that ran is not", () => {
     const once = jobOf("2026-06-01T09:00");
     const position = (isStarted: boolean) =>
