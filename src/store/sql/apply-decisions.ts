@@ -15,8 +15,8 @@ import type {
   PassResult,
   RunSlot,
 } from "../../records/ledger/slots.ts";
-import { encodeRows } from "./codecs.ts";
-import type { Columns } from "./dialect.ts";
+
+import type { Columns } from "./columns.ts";
 import { endOpenRuns, requestCancels } from "./endings.ts";
 import { insertDeliveries } from "./outbox-rows.ts";
 import { insertRuns, type RunRow } from "./run-rows.ts";
@@ -176,7 +176,7 @@ async function moveCursors(tx: Transaction, decided: readonly Decided[]): Promis
      FROM ${tx.dialect.rows("x", MOVE)}
      WHERE "cursors"."jobId" = x."jobId" AND "cursors"."version" = x."version" AND "cursors"."revision" = x."revision"
        AND "cursors"."nextSlot" IS NOT DISTINCT FROM x."fromSlot"`,
-    [encodeRows(MOVE, moves)],
+    [tx.dialect.encodeRows(MOVE, moves)],
   );
   invariant(moved === decided.length, "a locked cursor moves exactly once (D5)");
 }

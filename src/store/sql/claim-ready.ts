@@ -7,9 +7,9 @@
 import type { Definition } from "../../records/definition.ts";
 import type { ClaimedRun, PassRequest } from "../../records/ledger/slots.ts";
 import type { Run } from "../../records/run.ts";
-import { columnList, decodeRun, encodeRows, RUN } from "./codecs.ts";
+import { columnList, decodeRun, RUN } from "./codecs.ts";
+import type { Columns } from "./columns.ts";
 import type { Row } from "./connection.ts";
-import type { Columns } from "./dialect.ts";
 import { isLive, isPending } from "./endings.ts";
 import { leaseClock, type Transaction } from "./store.ts";
 import { definitionOf, readDefinitions } from "./views.ts";
@@ -123,7 +123,7 @@ async function markUnprepared(
   await tx.run(
     `UPDATE "runs" SET "state" = 'waiting', "reason" = 'node' FROM ${tx.dialect.rows("x", RUN_ID)} WHERE "runs"."id" = x."runId"`,
     [
-      encodeRows(
+      tx.dialect.encodeRows(
         RUN_ID,
         unprepared.map(({ run }) => ({ runId: run.id })),
       ),
@@ -141,7 +141,7 @@ async function lockJobs(tx: Transaction, picked: readonly Candidate[]): Promise<
   if (tx.dialect.engine === "sqlite" || jobs.length === 0) return picked;
   const rows = await tx.all(
     `SELECT c."jobId" FROM "cursors" AS c JOIN ${tx.dialect.rows("x", JOB)} ON c."jobId" = x."jobId"${tx.dialect.skipLocked("c")}`,
-    [encodeRows(JOB, jobs)],
+    [tx.dialect.encodeRows(JOB, jobs)],
   );
   const locked = new Set(rows.map((row) => row.jobId));
   return picked.filter(({ run, definition }) => !run.isExclusive || !definition || locked.has(run.jobId));
@@ -165,7 +165,7 @@ async function claim(
       now + leaseMs,
       clock.nowMs + leaseMs,
       clock.boot,
-      encodeRows(
+      tx.dialect.encodeRows(
         CLAIM,
         picked.map(({ run, isSuspect }) => ({ runId: run.id, isSuspect })),
       ),

@@ -4,8 +4,8 @@ import type { Instant } from "../../kernel/time.ts";
 import type { CancelAnswer, NewRun, RenewAnswer } from "../../records/ledger/claims.ts";
 import type { Claim, Resolution, Run } from "../../records/run.ts";
 import { isTerminal } from "../../records/run.ts";
-import { columnList, decode, decodeRun, encodeRows, RESOLUTION, RUN } from "./codecs.ts";
-import type { Columns } from "./dialect.ts";
+import { columnList, decode, decodeRun, RESOLUTION, RUN } from "./codecs.ts";
+import type { Columns } from "./columns.ts";
 import { isLive, isPending, requestCancels } from "./endings.ts";
 import { bornRun, insertRuns } from "./run-rows.ts";
 import { leaseClock, type Store, type Transaction, write } from "./store.ts";
@@ -25,7 +25,7 @@ export async function renewClaims(
     return tx.all(
       `UPDATE "runs" SET "leaseEnd" = ?, "leaseBoot" = ?, "leaseUntil" = ? FROM ${store.dialect.rows("x", CLAIM)}
        WHERE ${MATCHES} AND ${isLive(`"runs"`)} RETURNING "runs"."id", "runs"."cancelledBy", "runs"."cancelRequestedAt"`,
-      [clock.nowMs + leaseMs, clock.boot, clock.wall + leaseMs, encodeRows(CLAIM, claims)],
+      [clock.nowMs + leaseMs, clock.boot, clock.wall + leaseMs, store.dialect.encodeRows(CLAIM, claims)],
     );
   });
   const held = new Map(rows.map((row) => [String(row.id), row]));
@@ -48,7 +48,7 @@ export async function releaseClaims(store: Store, claims: readonly Claim[]): Pro
     const rows = await tx.all(
       `UPDATE "runs" SET "state" = 'queued', "owner" = NULL, "token" = "runs"."token" + 1, "leaseUntil" = NULL, "leaseEnd" = NULL, "leaseBoot" = NULL
        FROM ${tx.dialect.rows("x", CLAIM)} WHERE ${MATCHES} AND "runs"."state" = 'claimed' RETURNING "runs"."id", "runs"."jobId"`,
-      [encodeRows(CLAIM, claims)],
+      [tx.dialect.encodeRows(CLAIM, claims)],
     );
     for (const row of rows) {
       const jobId = row.jobId === null ? undefined : String(row.jobId);
@@ -114,7 +114,7 @@ export async function enqueue(store: Store, runs: readonly NewRun[]): Promise<re
 async function readHolders(tx: Transaction, runs: readonly NewRun[]): Promise<Run[]> {
   const rows = await tx.all(
     `SELECT ${columnList(RUN, "r")} FROM ${tx.dialect.rows("x", KEY)} JOIN "runs" AS r ON r."dedupeKey" = x."dedupeKey" AND r."attempt" = x."attempt"`,
-    [encodeRows(KEY, runs)],
+    [tx.dialect.encodeRows(KEY, runs)],
   );
   const held = new Map(rows.map(decodeRun).map((run) => [`${run.attempt}/${run.dedupeKey}`, run]));
   return runs.flatMap(({ attempt, dedupeKey }) => held.get(`${attempt}/${dedupeKey}`) ?? []);

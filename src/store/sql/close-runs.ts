@@ -7,8 +7,8 @@ import type { Streak } from "../../records/definition.ts";
 import type { NewDelivery } from "../../records/delivery.ts";
 import type { CloseAnswer, Closing } from "../../records/ledger/claims.ts";
 import type { Run } from "../../records/run.ts";
-import { columnList, decodeRun, encodeRows, RUN } from "./codecs.ts";
-import type { Columns } from "./dialect.ts";
+import { columnList, decodeRun, RUN } from "./codecs.ts";
+import type { Columns } from "./columns.ts";
 import { isLive } from "./endings.ts";
 import { insertDeliveries } from "./outbox-rows.ts";
 import { insertRuns, type RunRow } from "./run-rows.ts";
@@ -50,7 +50,7 @@ export async function closeRuns(store: Store, closings: readonly Closing[]): Pro
   }
   const candidates = [...firsts.values()];
   return write(store, async (tx) => {
-    const json = encodeRows(
+    const json = tx.dialect.encodeRows(
       CLOSING,
       candidates.map((closing) => ({ ...closing, ...closing.claim })),
     );
@@ -140,7 +140,7 @@ async function writeJobs(tx: Transaction, jobs: readonly JobRecord[]): Promise<v
     `UPDATE "cursors" SET "failures" = x."failures", "cause" = x."cause", "isAlerted" = x."isAlerted", "strikes" = x."strikes"
      FROM ${tx.dialect.rows("x", JOB)} WHERE "cursors"."jobId" = x."jobId"`,
     [
-      encodeRows(
+      tx.dialect.encodeRows(
         JOB,
         jobs.map(({ jobId, streak, strikes }) => ({ jobId, strikes, ...streak })),
       ),
@@ -190,7 +190,7 @@ async function endProcesses(tx: Transaction, closed: readonly Closed[]): Promise
   await tx.run(
     `UPDATE "processes" SET "endedAt" = x."endedAt", "exitCode" = x."exitCode" FROM ${tx.dialect.rows("x", ENDED)}
      WHERE "processes"."id" = x."processId" AND "processes"."endedAt" IS NULL`,
-    [encodeRows(ENDED, ended)],
+    [tx.dialect.encodeRows(ENDED, ended)],
   );
 }
 

@@ -1,12 +1,12 @@
-// Rows and records: which column holds what, written once; `encodeRows` and `decode` do the rest for both engines.
+// Rows and records: which column holds what, written once; `decode` does the rest for both engines.
 
 import type { Cursor, Definition, Suspension } from "../../records/definition.ts";
 import type { Delivery } from "../../records/delivery.ts";
 import type { NodeRecord } from "../../records/node.ts";
 import type { ProcessRecord } from "../../records/process.ts";
 import type { Resolution, Run } from "../../records/run.ts";
+import type { ColumnKind, Columns } from "./columns.ts";
 import type { Row } from "./connection.ts";
-import type { ColumnKind, Columns } from "./dialect.ts";
 
 type ColumnsOf<Noun> = Readonly<Record<keyof Noun & string, ColumnKind>>;
 
@@ -153,34 +153,6 @@ function decodeValue(kind: ColumnKind | undefined, value: unknown): unknown {
   if (kind === "bool") return value === 1;
   if (value === null || value === undefined) return undefined;
   return kind === "json" ? JSON.parse(String(value)) : value;
-}
-
-/** One JSON array of arrays for `Dialect.rows`, in the order of `columns`. Absent fields are NULL. */
-export function encodeRows(columns: Columns, records: readonly object[]): string {
-  const entries = Object.entries(columns);
-  const rows = records.map((record) =>
-    entries.map(([name, kind]) => encodeValue(kind, (record as Row)[name])),
-  );
-  const text = JSON.stringify(rows);
-  return text.includes("\\u") ? JSON.stringify(rows, cleanText) : text;
-}
-
-function encodeValue(kind: ColumnKind | undefined, value: unknown): string | number | null {
-  // An absent flag is a false one.
-  if (kind === "bool") return value === true ? 1 : 0;
-  if (value === null || value === undefined) return null;
-  if (kind === "json") return JSON.stringify(value);
-  // Integer columns of PostgreSQL refuse a fraction; no unit of ours has one.
-  if (kind === "int") return Math.round(Number(value));
-  return String(value);
-}
-
-/** PostgreSQL text holds neither NUL nor half a surrogate pair; a script may print both. */
-function cleanText(_name: string, value: unknown): unknown {
-  if (typeof value !== "string") return value;
-  return value
-    .replaceAll("\0", "\ufffd")
-    .replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd");
 }
 
 export function decodeRun(row: Row): Run {

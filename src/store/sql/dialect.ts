@@ -1,10 +1,8 @@
 // The differences between the two engines' SQL, in one table. Everything else is one text for both.
 
+import { encodeArrays, encodeObjects } from "./batch-json.ts";
+import type { Columns } from "./columns.ts";
 import type { EngineName } from "./connection.ts";
-
-/** How a value stands in a column. `bool` is 0 or 1, `json` is text. */
-export type ColumnKind = "text" | "int" | "bool" | "json";
-export type Columns = Readonly<Record<string, ColumnKind>>;
 
 export interface Dialect {
   readonly engine: EngineName;
@@ -12,8 +10,9 @@ export interface Dialect {
   readonly intType: string;
   /** A key that numbers rows as they are inserted, never reusing a number. */
   readonly serialKey: string;
-  /** A table expression over one `?` parameter, a JSON array of arrays (`encodeRows`): a batch is one statement. */
+  /** A table expression over one `?` parameter, made by `encodeRows`: a batch is one statement. */
   rows(alias: string, columns: Columns): string;
+  encodeRows(columns: Columns, records: readonly object[]): string;
   /** Ends a SELECT that takes rows nobody else holds. `of` names the locked table's alias. */
   skipLocked(of: string): string;
   /** Ends a SELECT that waits for the rows' present holders. */
@@ -29,6 +28,7 @@ const sqlite: Dialect = {
     const list = Object.keys(columns).map((name, index) => `value->>${index} AS "${name}"`);
     return `(SELECT ${list.join(", ")} FROM json_each(?)) AS ${alias}`;
   },
+  encodeRows: encodeArrays,
   // The write transaction holds the whole file.
   skipLocked: () => "",
   forUpdate: () => "",
@@ -41,13 +41,12 @@ const postgres: Dialect = {
   intType: "BIGINT",
   serialKey: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
   rows(alias, columns) {
-    const list = Object.entries(columns).map(([name, kind], index) =>
-      kind === "int" || kind === "bool"
-        ? `(value->>${index})::bigint AS "${name}"`
-        : `value->>${index} AS "${name}"`,
+    const list = Object.entries(columns).map(
+      ([name, kind]) => `"${name}" ${kind === "int" || kind === "bool" ? "bigint" : "text"}`,
     );
-    return `(SELECT ${list.join(", ")} FROM json_array_elements(?::json)) AS ${alias}`;
+    return `json_to_recordset(?::json) AS ${alias}(${list.join(", ")})`;
   },
+  encodeRows: encodeObjects,
   skipLocked: (of) => ` FOR UPDATE OF ${of} SKIP LOCKED`,
   forUpdate: (of) => ` FOR UPDATE OF ${of}`,
 };

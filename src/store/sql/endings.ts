@@ -3,9 +3,8 @@
 import type { Instant } from "../../kernel/time.ts";
 import type { PassResult } from "../../records/ledger/slots.ts";
 import type { RunState } from "../../records/run.ts";
-import { encodeRows } from "./codecs.ts";
+import type { Columns } from "./columns.ts";
 import type { Row } from "./connection.ts";
-import type { Columns } from "./dialect.ts";
 import type { Transaction } from "./store.ts";
 
 /** SQL: `queued` or `waiting`; claimed, running or cancelling; either. Spelled as in the partial indexes. */
@@ -29,7 +28,7 @@ export async function endOpenRuns(
      FROM ${tx.dialect.rows("x", ENDING)} WHERE "runs"."id" = x."runId" AND ${isPending(`"runs"`)}
      RETURNING "runs"."id", "runs"."jobId", "runs"."state", "runs"."reason"`,
     // The expression's parameter comes second in the text on both engines.
-    [now, encodeRows(ENDING, endings)],
+    [now, tx.dialect.encodeRows(ENDING, endings)],
   );
   return reportEnded(tx, rows, now);
 }
@@ -80,7 +79,7 @@ export async function requestCancels(
      FROM ${tx.dialect.rows("x", CANCEL)}
      WHERE "runs"."id" = x."runId" AND ${isLive(`"runs"`)} AND "runs"."cancelRequestedAt" IS NULL
      RETURNING "runs"."id", "runs"."jobId", "runs"."cancelledBy"`,
-    [now, encodeRows(CANCEL, cancels)],
+    [now, tx.dialect.encodeRows(CANCEL, cancels)],
   );
   return rows.map((row) => {
     const runId = String(row.id);

@@ -5,9 +5,9 @@
 //     transaction still under way, so no smaller sequence can appear behind what it has seen.
 
 import type { NewRunEvent, RunEvent } from "../../records/run.ts";
-import { encodeRows } from "./codecs.ts";
+import type { Columns } from "./columns.ts";
 import type { Row, Statements } from "./connection.ts";
-import type { Columns, Dialect } from "./dialect.ts";
+import type { Dialect } from "./dialect.ts";
 import type { Store } from "./store.ts";
 
 /** 2^15: leaves 2^38 transactions below 2^53, nine years at a thousand a second. */
@@ -32,7 +32,7 @@ export async function appendEvents(
     tx.dialect.engine === "sqlite"
       ? `INSERT INTO "runEvents" (${columns}) SELECT ${values} FROM ${source}`
       : `INSERT INTO "runEvents" ("sequence", ${columns}) SELECT (pg_current_xact_id()::text::bigint + ${OFFSET}) * ${EVENTS_PER_TRANSACTION} + x."n", ${values} FROM ${source}`,
-    [encodeRows(EVENT, rows)],
+    [tx.dialect.encodeRows(EVENT, rows)],
   );
 }
 

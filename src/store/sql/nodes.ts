@@ -2,7 +2,7 @@
 
 import { DAY } from "../../kernel/time.ts";
 import type { NodeRecord } from "../../records/node.ts";
-import { columnList, decode, encodeRows, NODE } from "./codecs.ts";
+import { columnList, decode, NODE } from "./codecs.ts";
 import type { Store } from "./store.ts";
 
 export async function registerNode(store: Store, node: NodeRecord): Promise<void> {
@@ -13,7 +13,7 @@ export async function registerNode(store: Store, node: NodeRecord): Promise<void
     await tx.run(
       `INSERT INTO "nodes" (${names.map((name) => `"${name}"`).join(", ")}) SELECT ${names.map((name) => `x."${name}"`).join(", ")} FROM ${store.dialect.rows("x", NODE)} WHERE true
        ON CONFLICT ("id") DO UPDATE SET ${others.map((name) => `"${name}" = excluded."${name}"`).join(", ")}`,
-      [encodeRows(NODE, [node])],
+      [store.dialect.encodeRows(NODE, [node])],
     );
   });
 }
@@ -24,7 +24,7 @@ export async function updateNode(store: Store, id: string, changes: Partial<Node
   if (names.length === 0) return;
   await store.connection.run(
     `UPDATE "nodes" SET ${names.map((name) => `"${name}" = x."${name}"`).join(", ")} FROM ${store.dialect.rows("x", NODE)} WHERE "nodes"."id" = x."id"`,
-    [encodeRows(NODE, [{ ...changes, id }])],
+    [store.dialect.encodeRows(NODE, [{ ...changes, id }])],
   );
 }
 

@@ -53,7 +53,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const connection = await openConnection(options);
   try {
     await migratePatiently(connection);
-    const wakes = await openWakes(options, connection);
+    const wakes = withOwnListeners(await openWakes(options, connection));
     const { clock, random, host } = options;
     const dialect = DIALECTS[connection.engine];
     const store: Store = { connection, dialect, clock, random, host, wake: () => wakes.wakeOthers() };
@@ -100,6 +100,26 @@ async function openWakes({ url, random, clock, runFolder }: LedgerOptions, conne
   const name = makeId(clock.now(), random).slice(-12);
   if (connection.engine === "sqlite") return openSocketWakes({ connection, folder: runFolder, name });
   return (await import("./wake-notify.ts")).openNotifyWakes({ connection, url, name });
+}
+
+/** A surface and a node in one process share this ledger: they must hear of each other's changes too (L11). */
+function withOwnListeners(wakes: Wakes): Wakes {
+  const own = new Set<() => void>();
+  return {
+    onChange(listener) {
+      own.add(listener);
+      const unsubscribe = wakes.onChange(listener);
+      return () => {
+        own.delete(listener);
+        unsubscribe();
+      };
+    },
+    async wakeOthers() {
+      for (const listener of [...own]) listener();
+      await wakes.wakeOthers();
+    },
+    close: () => wakes.close(),
+  };
 }
 
 function makeLedger(store: Store, wakes: Wakes): Ledger {

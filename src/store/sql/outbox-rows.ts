@@ -3,8 +3,8 @@
 import { makeId } from "../../kernel/ids.ts";
 import type { Instant } from "../../kernel/time.ts";
 import type { NewDelivery } from "../../records/delivery.ts";
-import { encodeRows } from "./codecs.ts";
-import type { Columns } from "./dialect.ts";
+
+import type { Columns } from "./columns.ts";
 import type { Transaction } from "./store.ts";
 
 const NEW_DELIVERY: Columns = {
@@ -47,7 +47,7 @@ export async function insertDeliveries(
      SELECT ${names.map((name) => `x."${name}"`).join(", ")} FROM ${tx.dialect.rows("x", { ...NEW_DELIVERY, n: "int" })}
      WHERE NOT EXISTS (SELECT 1 FROM "deliveryTombstones" AS t WHERE t."key" = x."key")
      ORDER BY x."n" ON CONFLICT DO NOTHING RETURNING "id"`,
-    [encodeRows({ ...NEW_DELIVERY, n: "int" }, rows)],
+    [tx.dialect.encodeRows({ ...NEW_DELIVERY, n: "int" }, rows)],
   );
   const isNew = new Set(inserted.map((row) => row.id));
   for (const row of rows) {

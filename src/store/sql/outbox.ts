@@ -3,9 +3,9 @@
 import type { Instant } from "../../kernel/time.ts";
 import type { Delivery, NewDelivery } from "../../records/delivery.ts";
 import type { DeliveryClosing } from "../../records/ledger/outbox.ts";
-import { columnList, DELIVERY, decode, encodeRows } from "./codecs.ts";
+import { columnList, DELIVERY, decode } from "./codecs.ts";
+import type { Columns } from "./columns.ts";
 import type { Row } from "./connection.ts";
-import type { Columns } from "./dialect.ts";
 import { insertDeliveries } from "./outbox-rows.ts";
 import { leaseClock, leaseExpired, type Store, type Transaction, write } from "./store.ts";
 
@@ -15,8 +15,8 @@ const NODE: Columns = { nodeId: "text" };
 const IS_HEAD = `NOT EXISTS (SELECT 1 FROM "deliveries" AS o WHERE o."targetText" = d."targetText" AND o."sequence" < d."sequence" AND o."state" IN ('queued','sending'))`;
 
 const decodeDelivery = (row: Row) => decode<Delivery>(DELIVERY, row);
-const idsOf = (rows: readonly Row[]) =>
-  encodeRows(
+const idsOf = (tx: Transaction, rows: readonly Row[]) =>
+  tx.dialect.encodeRows(
     DELIVERY_ID,
     rows.map(({ id }) => ({ deliveryId: id })),
   );
@@ -55,7 +55,7 @@ export async function takeDeliveries(
     await tx.run(
       `UPDATE "deliveries" SET "state" = 'sending', "owner" = ?, "token" = "deliveries"."token" + 1, "attempts" = "deliveries"."attempts" + 1, "leaseEnd" = ?, "leaseBoot" = ?
        FROM ${tx.dialect.rows("x", DELIVERY_ID)} WHERE "deliveries"."id" = x."deliveryId"`,
-      [nodeId, clock.nowMs + leaseMs, clock.boot, idsOf(rows)],
+      [nodeId, clock.nowMs + leaseMs, clock.boot, idsOf(tx, rows)],
     );
     return rows.map(decodeDelivery).map((delivery) => {
       const { runId, jobId, id } = delivery;
@@ -88,7 +88,7 @@ export async function takeOverDeliveries(
         nodeId,
         clock.boot,
         clock.nowMs,
-        encodeRows(
+        tx.dialect.encodeRows(
           NODE,
           deadNodes.map((id) => ({ nodeId: id })),
         ),
@@ -98,7 +98,7 @@ export async function takeOverDeliveries(
     await tx.run(
       `UPDATE "deliveries" SET "owner" = ?, "token" = "deliveries"."token" + 1, "leaseEnd" = ?, "leaseBoot" = ?
        FROM ${tx.dialect.rows("x", DELIVERY_ID)} WHERE "deliveries"."id" = x."deliveryId"`,
-      [nodeId, clock.nowMs + leaseMs, clock.boot, idsOf(rows)],
+      [nodeId, clock.nowMs + leaseMs, clock.boot, idsOf(tx, rows)],
     );
     return rows.map(decodeDelivery).map((delivery) => {
       const { id, runId, jobId, owner } = delivery;
@@ -137,7 +137,7 @@ export async function closeDeliveries(
        FROM ${tx.dialect.rows("x", CLOSING)}
        WHERE "deliveries"."id" = x."deliveryId" AND "deliveries"."token" = x."token" AND "deliveries"."owner" = x."owner" AND "deliveries"."state" = 'sending'
        RETURNING "deliveries"."id", "deliveries"."runId", "deliveries"."jobId", "deliveries"."state", "deliveries"."error"`,
-      [encodeRows(CLOSING, rows)],
+      [tx.dialect.encodeRows(CLOSING, rows)],
     );
     const isClosed = new Map(closed.map((row) => [String(row.id), row]));
     return closings.map((closing) => {

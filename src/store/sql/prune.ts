@@ -4,9 +4,8 @@
 // I2. Fold, tombstone and delete are one transaction; a crash in between repeats nothing and loses nothing.
 
 import { DAY, type Instant } from "../../kernel/time.ts";
-import { encodeRows } from "./codecs.ts";
+import type { Columns } from "./columns.ts";
 import type { Row } from "./connection.ts";
-import type { Columns } from "./dialect.ts";
 import { isOpen } from "./endings.ts";
 import { type Store, type Transaction, write } from "./store.ts";
 
@@ -59,7 +58,7 @@ async function pruneJob(
   if (!kept) return [];
   const roots = await prunableRoots(tx, jobId, String(kept.id));
   if (roots.length === 0) return [];
-  const json = encodeRows(
+  const json = tx.dialect.encodeRows(
     RUN_ID,
     roots.map(({ id }) => ({ runId: id })),
   );
@@ -71,7 +70,7 @@ async function pruneJob(
   await fold(tx, jobId, rows);
   await deleteRuns(
     tx,
-    encodeRows(
+    tx.dialect.encodeRows(
       RUN_ID,
       rows.map(({ id }) => ({ runId: id })),
     ),
@@ -133,7 +132,7 @@ async function fold(tx: Transaction, jobId: string, rows: readonly Row[]): Promi
   await tx.run(
     `INSERT INTO "slotSummaries" ("jobId", "day", "from", "to", "counts") SELECT x."jobId", x."day", x."from", x."to", x."counts" FROM ${tx.dialect.rows("x", SUMMARY)} WHERE true
      ON CONFLICT ("jobId", "day") DO UPDATE SET "from" = excluded."from", "to" = excluded."to", "counts" = excluded."counts"`,
-    [encodeRows(SUMMARY, [...touched])],
+    [tx.dialect.encodeRows(SUMMARY, [...touched])],
   );
 }
 

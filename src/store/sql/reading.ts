@@ -14,12 +14,11 @@ import {
   decode,
   decodeDefinition,
   decodeRun,
-  encodeRows,
   PROCESS,
   RUN,
   SUSPENSION,
 } from "./codecs.ts";
-import type { Columns } from "./dialect.ts";
+import type { Columns } from "./columns.ts";
 import { isOpen } from "./endings.ts";
 import type { Store } from "./store.ts";
 import { readView, readViews } from "./views.ts";
@@ -89,7 +88,7 @@ export async function lastRuns(store: Store, jobIds: readonly string[]): Promise
     `SELECT ${columnList(RUN, "r")} FROM ${store.dialect.rows("x", JOB)} JOIN "runs" AS r ON r."id" =
        (SELECT l."id" FROM "runs" AS l WHERE l."jobId" = x."jobId" AND (l."startedAt" IS NOT NULL OR l."finishedAt" IS NOT NULL) ORDER BY l."id" DESC LIMIT 1)`,
     [
-      encodeRows(
+      store.dialect.encodeRows(
         JOB,
         jobIds.map((jobId) => ({ jobId })),
       ),
@@ -132,7 +131,7 @@ export async function knownOutputFiles(store: Store, files: readonly string[]): 
   const rows = await store.connection.all(
     `SELECT DISTINCT r."outputFile" AS "file" FROM ${store.dialect.rows("x", FILES)} JOIN "runs" AS r ON r."outputFile" = x."file"`,
     [
-      encodeRows(
+      store.dialect.encodeRows(
         FILES,
         files.map((file) => ({ file })),
       ),

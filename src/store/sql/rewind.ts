@@ -4,9 +4,8 @@
 
 import type { Instant } from "../../kernel/time.ts";
 import type { JobView, SlotLedger } from "../../records/ledger/slots.ts";
-import { encodeRows } from "./codecs.ts";
+import type { Columns } from "./columns.ts";
 import type { Row } from "./connection.ts";
-import type { Columns } from "./dialect.ts";
 import { type Store, type Transaction, write } from "./store.ts";
 import { closeSuspension } from "./suspensions.ts";
 import { readViews } from "./views.ts";
@@ -25,7 +24,7 @@ export async function rewind(store: Store, now: Instant, next: NextSlot): Promis
       tx,
       `JOIN ${tx.dialect.rows("x", JOB)} ON x."jobId" = c."jobId" WHERE c."removedAt" IS NULL ORDER BY c."jobId"`,
       [
-        encodeRows(
+        tx.dialect.encodeRows(
           JOB,
           jobs.map((jobId) => ({ jobId })),
         ),
@@ -84,7 +83,7 @@ async function rewindJob(tx: Transaction, { view, rows, now, next }: RewindJob):
 async function voidRows(tx: Transaction, rows: readonly Row[], now: Instant): Promise<void> {
   if (rows.length === 0) return;
   await tx.run(`DELETE FROM "runs" WHERE "id" IN (SELECT x."runId" FROM ${tx.dialect.rows("x", RUN_ID)})`, [
-    encodeRows(
+    tx.dialect.encodeRows(
       RUN_ID,
       rows.map(({ id }) => ({ runId: id })),
     ),

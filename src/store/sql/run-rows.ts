@@ -1,9 +1,10 @@
 // Inserting runs: every row that enters the ledger passes through here.
 
 import type { Run } from "../../records/run.ts";
-import { columnList, decodeRun, encodeRows, RUN } from "./codecs.ts";
+import { columnList, decodeRun, RUN } from "./codecs.ts";
+import type { Columns } from "./columns.ts";
 import type { Statements } from "./connection.ts";
-import type { Columns, Dialect } from "./dialect.ts";
+import type { Dialect } from "./dialect.ts";
 
 type RequiredParts = Pick<
   Run,
@@ -44,7 +45,7 @@ export async function insertRuns(
   const names = used.map(([name]) => `"${name}"`).join(", ");
   const inserted = await tx.all(
     `INSERT INTO "runs" (${names}) SELECT ${columnList(columns, "x")} FROM ${tx.dialect.rows("x", columns)} WHERE true ON CONFLICT DO NOTHING RETURNING "id"`,
-    [encodeRows(columns, rows)],
+    [tx.dialect.encodeRows(columns, rows)],
   );
   return new Set(inserted.map((row) => String(row.id)));
 }

@@ -2,9 +2,10 @@
 
 import type { StartAnswer, StartRun } from "../../records/ledger/claims.ts";
 import type { ProcessRecord } from "../../records/process.ts";
-import { encodeRows, PROCESS } from "./codecs.ts";
+import { PROCESS } from "./codecs.ts";
+import type { Columns } from "./columns.ts";
 import type { Row, Statements } from "./connection.ts";
-import type { Columns, Dialect } from "./dialect.ts";
+import type { Dialect } from "./dialect.ts";
 import { type Store, type Transaction, write } from "./store.ts";
 
 const START: Columns = {
@@ -21,7 +22,7 @@ export async function startRuns(store: Store, starts: readonly StartRun[]): Prom
   if (starts.length === 0) return [];
   return write(store, async (tx) => {
     const rows = starts.map(({ claim, startedAt, scriptSha256 }) => ({ ...claim, startedAt, scriptSha256 }));
-    const json = encodeRows(START, rows);
+    const json = tx.dialect.encodeRows(START, rows);
     await lockJobsOf(tx, json);
     const started = await tx.all(
       `UPDATE "runs" SET "state" = 'running', "startedAt" = x."startedAt", "lastActivityAt" = x."startedAt", "scriptSha256" = x."scriptSha256"
@@ -70,7 +71,7 @@ async function countStartedSlots(tx: Transaction, started: readonly Row[]): Prom
   const rows = [...counts].map(([jobId, count]) => ({ jobId, count }));
   await tx.run(
     `UPDATE "cursors" SET "startedSlots" = "startedSlots" + x."count" FROM ${tx.dialect.rows("x", STARTED_SLOTS)} WHERE "cursors"."jobId" = x."jobId"`,
-    [encodeRows(STARTED_SLOTS, rows)],
+    [tx.dialect.encodeRows(STARTED_SLOTS, rows)],
   );
 }
 
@@ -93,6 +94,6 @@ export async function insertProcesses(
   const names = Object.keys(PROCESS);
   await tx.run(
     `INSERT INTO "processes" (${names.map((name) => `"${name}"`).join(", ")}) SELECT ${names.map((name) => `x."${name}"`).join(", ")} FROM ${tx.dialect.rows("x", PROCESS)} WHERE true ON CONFLICT DO NOTHING`,
-    [encodeRows(PROCESS, processes)],
+    [tx.dialect.encodeRows(PROCESS, processes)],
   );
 }

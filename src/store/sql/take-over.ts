@@ -2,9 +2,9 @@
 
 import type { TakenRun, TakeOverRequest, TakeOverResult } from "../../records/ledger/claims.ts";
 import type { ProcessRecord } from "../../records/process.ts";
-import { columnList, decode, decodeRun, encodeRows, PROCESS, RUN } from "./codecs.ts";
+import { columnList, decode, decodeRun, PROCESS, RUN } from "./codecs.ts";
+import type { Columns } from "./columns.ts";
 import type { Row } from "./connection.ts";
-import type { Columns } from "./dialect.ts";
 import { isLive } from "./endings.ts";
 import { type LeaseClock, leaseClock, leaseExpired, type Store, type Transaction, write } from "./store.ts";
 import { definitionOf, readDefinitions } from "./views.ts";
@@ -36,7 +36,7 @@ async function lostRuns(tx: Transaction, request: TakeOverRequest, clock: LeaseC
       nodeId,
       clock.boot,
       clock.nowMs,
-      encodeRows(
+      tx.dialect.encodeRows(
         NODE,
         deadNodes.map((id) => ({ nodeId: id })),
       ),
@@ -45,8 +45,8 @@ async function lostRuns(tx: Transaction, request: TakeOverRequest, clock: LeaseC
   );
 }
 
-const idsOf = (rows: readonly Row[]) =>
-  encodeRows(
+const idsOf = (tx: Transaction, rows: readonly Row[]) =>
+  tx.dialect.encodeRows(
     RUN_ID,
     rows.map((row) => ({ runId: row.id })),
   );
@@ -60,7 +60,7 @@ async function requeue(
   await tx.run(
     `UPDATE "runs" SET "state" = 'queued', "owner" = NULL, "token" = "runs"."token" + 1, "leaseUntil" = NULL, "leaseEnd" = NULL, "leaseBoot" = NULL
      FROM ${tx.dialect.rows("x", RUN_ID)} WHERE "runs"."id" = x."runId"`,
-    [idsOf(rows)],
+    [idsOf(tx, rows)],
   );
   return rows.map(decodeRun).map((run) => {
     const data = { why: "ownerGone", previousOwner: run.owner, by: nodeId };
@@ -79,7 +79,7 @@ async function take(
   await tx.run(
     `UPDATE "runs" SET "owner" = ?, "token" = "runs"."token" + 1, "leaseUntil" = ?, "leaseEnd" = ?, "leaseBoot" = ?
      FROM ${tx.dialect.rows("x", RUN_ID)} WHERE "runs"."id" = x."runId"`,
-    [nodeId, now + leaseMs, clock.nowMs + leaseMs, clock.boot, idsOf(rows)],
+    [nodeId, now + leaseMs, clock.nowMs + leaseMs, clock.boot, idsOf(tx, rows)],
   );
   const processes = await openProcesses(tx, rows);
   const runs = rows.map(decodeRun);
@@ -102,7 +102,7 @@ async function take(
 async function openProcesses(tx: Transaction, rows: readonly Row[]): Promise<ProcessRecord[]> {
   const found = await tx.all(
     `SELECT ${columnList(PROCESS, "p")} FROM ${tx.dialect.rows("x", RUN_ID)} JOIN "processes" AS p ON p."runId" = x."runId" WHERE p."endedAt" IS NULL ORDER BY p."id"`,
-    [idsOf(rows)],
+    [idsOf(tx, rows)],
   );
   return found.map((row) => decode<ProcessRecord>(PROCESS, row));
 }

@@ -4,17 +4,10 @@ import { formatInstant, type Instant } from "../../kernel/time.ts";
 import type { Definition, Suspension } from "../../records/definition.ts";
 import type { JobView, OpenRun } from "../../records/ledger/slots.ts";
 import type { Run } from "../../records/run.ts";
-import {
-  columnList,
-  DEFINITION,
-  decode,
-  decodeCursor,
-  decodeDefinition,
-  encodeRows,
-  SUSPENSION,
-} from "./codecs.ts";
+import { columnList, DEFINITION, decode, decodeCursor, decodeDefinition, SUSPENSION } from "./codecs.ts";
+import type { Columns } from "./columns.ts";
 import type { Row, SqlValue, Statements } from "./connection.ts";
-import type { Columns, Dialect } from "./dialect.ts";
+import type { Dialect } from "./dialect.ts";
 import { isOpen } from "./endings.ts";
 
 const CURSOR_COLUMNS = `c."jobId" AS "jobId", c."version" AS "version", c."revision", c."nextSlot", c."dueAt", c."startedSlots", c."failures", c."cause", c."isAlerted", c."strikes", c."removedAt"`;
@@ -31,7 +24,7 @@ export async function readViews(
 ): Promise<JobView[]> {
   const cursors = await reader.all(`SELECT ${CURSOR_COLUMNS} FROM "cursors" AS c ${where}${lock}`, params);
   if (cursors.length === 0) return [];
-  const keys = encodeRows(JOB_KEY, cursors);
+  const keys = reader.dialect.encodeRows(JOB_KEY, cursors);
   const suspensions = await readOpenSuspensions(reader, keys);
   const openRuns = await readOpenRuns(reader, keys);
   const definitions = await readDefinitions(reader, cursors as { jobId: string; version: number }[]);
@@ -105,7 +98,7 @@ export async function readDefinitions(
   if (wanted.size === 0) return new Map();
   const rows = await reader.all(
     `SELECT ${columnList(DEFINITION, "d")} FROM ${reader.dialect.rows("x", DEFINITION_KEY)} JOIN "definitions" AS d ON d."jobId" = x."jobId" AND d."version" = x."version"`,
-    [encodeRows(DEFINITION_KEY, [...wanted.values()])],
+    [reader.dialect.encodeRows(DEFINITION_KEY, [...wanted.values()])],
   );
   return new Map(
     rows
