@@ -6,7 +6,9 @@
 import { availableParallelism, hostname } from "node:os";
 import { Outbox } from "../deliver/outbox.ts";
 import { groupCpuMs, processStartTime } from "../execute/host.ts";
-import { runScript } from "../execute/run-script.ts";
+import { makeMarkIndex } from "../execute/mark-index.ts";
+import { makePipePool, type PipePool } from "../execute/pipe-pool.ts";
+import { runScript, type ScriptDeps } from "../execute/run-script.ts";
 import { endLeftovers } from "../execute/terminate.ts";
 import { messageOf } from "../kernel/errors.ts";
 import { makeId } from "../kernel/ids.ts";
@@ -32,6 +34,8 @@ import { type DoWork, preflightFailure, type WorkTable } from "./work.ts";
 /** @source SEMANTICS L4 */
 export const LEASE_MS = 60 * SECOND;
 export const BEAT_MS = 15 * SECOND;
+/** Ends of runs are told to other processes at most this often. */
+const TELL_MS = 50;
 const RECOVERY_MS = 5 * SECOND;
 /** After the grace and TERM → KILL of every run, the store gets this long to take the closings. */
 const GIVE_UP_MS = 30 * SECOND;
@@ -55,6 +59,8 @@ export interface NightshiftNode {
   readonly id: string;
   /** Where HTTP is served, for others to find. */
   announceUrl(url: string): Promise<void>;
+  /** Something changed in this very process: look at once (T8). */
+  nudge(): void;
   /** L13; idempotent. `hurry` aborting ends live runs at once. */
   stop(options: { graceMs: number; hurry?: AbortSignal }): Promise<void>;
   /** Resolves when no run is live and nothing is due now (`tick`). */
@@ -83,6 +89,7 @@ class Node implements NightshiftNode {
   readonly id: string;
   readonly #options: NodeOptions;
   readonly #context: Context;
+  readonly #pipes: PipePool;
   readonly #watch: Watch;
   readonly #runner: Runner;
   readonly #scheduler: Scheduler;
@@ -93,6 +100,7 @@ class Node implements NightshiftNode {
   readonly #maxParallelRuns: number;
   readonly #draining = new AbortController();
   #unsubscribe = () => {};
+  #isTelling = false;
   #stopped: Promise<void> | undefined;
 
   constructor(options: NodeOptions) {
@@ -111,10 +119,11 @@ class Node implements NightshiftNode {
       leaseMs: options.leaseMs ?? LEASE_MS,
       beatMs: options.beatMs ?? BEAT_MS,
     };
+    this.#pipes = makePipePool(context.home.paths.runFolder);
     this.#watch = this.#makeWatch(deps);
     this.#runner = new Runner({
       ...context,
-      work: workTable(context),
+      work: workTable(context, { marks: makeMarkIndex(context.clock), pipes: this.#pipes }),
       watch: this.#watch,
       planClose: makePlanClose(context, files),
       onFree: (live, answer) => this.#onFree(live, answer),
@@ -181,6 +190,10 @@ class Node implements NightshiftNode {
     await this.#context.ledger.updateNode(this.id, { url });
   }
 
+  nudge(): void {
+    this.#onChange();
+  }
+
   async tick(): Promise<PassResult> {
     await this.#recover();
     await this.#definitions.syncOnce();
@@ -216,6 +229,7 @@ class Node implements NightshiftNode {
     await this.#runner.stop({ graceMs, giveUpMs: GIVE_UP_MS, hurry });
     await this.#outbox.stop(Math.min(graceMs, 5 * SECOND));
     await this.#watch.stop();
+    await this.#pipes.close();
     await mark("stoppedAt");
     await ledger.wakeOthers();
   }
@@ -231,7 +245,21 @@ class Node implements NightshiftNode {
   #onFree(live: LiveRun, answer: CloseAnswer): void {
     this.#scheduler.nudge();
     this.#outbox.nudge();
+    void this.#tellOthers();
     this.#options.onRunEnded?.(live, answer);
+  }
+
+  /** Followers of runs (`run logs -f`, `--wait`, SSE) hear of an end soon, however many runs end in a row. */
+  async #tellOthers(): Promise<void> {
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    try {
+      await this.#context.clock.sleep(TELL_MS, this.#draining.signal);
+    } catch {
+      // Stopping: told at once.
+    }
+    this.#isTelling = false;
+    await this.#context.ledger.wakeOthers();
   }
 
   #onPass(result: PassResult): void {
@@ -276,13 +304,14 @@ class Node implements NightshiftNode {
 }
 
 /** Scripts always, and whatever an embedding program brings. */
-function workTable(context: Context): WorkTable {
+function workTable(context: Context, shared: Pick<ScriptDeps, "marks" | "pipes">): WorkTable {
   const script: DoWork = ({ job }, ctx) => {
     if (job.work.kind !== "script") return Promise.resolve(preflightFailure("this is no script job"));
     const { clock, redact, host, home, scriptPlace, random } = context;
     return runScript(
       {
         ...scriptPlace,
+        ...shared,
         clock,
         redact,
         hostId: host.hostId,

@@ -4,6 +4,7 @@
 // I1. A renewal that is refused is reported once, and the run is watched no more.
 // I2. Five lease times without a store = lost: whoever can reach the store may have taken over by then.
 
+import { linkAbort } from "../kernel/abort.ts";
 import { messageOf } from "../kernel/errors.ts";
 import { type Clock, SECOND } from "../kernel/time.ts";
 import type { Ledger } from "../records/ledger/index.ts";
@@ -37,6 +38,7 @@ export class WatchLoop {
   readonly #stop = new AbortController();
   #renewedAtMs = 0;
   #isBeating = false;
+  #nap: ReturnType<typeof linkAbort> | undefined;
 
   constructor(deps: WatchLoopDeps) {
     this.#deps = deps;
@@ -47,14 +49,23 @@ export class WatchLoop {
     this.#renewedAtMs = this.#deps.clock.monotonicMs();
     let nextBeatAtMs = this.#renewedAtMs + this.#deps.beatMs;
     while (!this.#stop.signal.aborted) {
-      const pauseMs = this.#hasLimits() ? Math.min(LOOK_MS, this.#deps.beatMs) : this.#deps.beatMs;
-      await this.#deps.clock.sleep(pauseMs, this.#stop.signal).catch(() => {});
+      await this.#sleep();
       if (this.#stop.signal.aborted) return;
       this.#lookAtLimits();
       if (this.#deps.clock.monotonicMs() < nextBeatAtMs) continue;
       nextBeatAtMs = this.#deps.clock.monotonicMs() + this.#deps.beatMs;
       await this.beat();
     }
+  }
+
+  /** A beat's time while there is nothing to count, a look's time while there is; a run that begins wakes it. */
+  async #sleep(): Promise<void> {
+    const nap = linkAbort(this.#stop.signal);
+    this.#nap = nap;
+    const pauseMs = this.#hasLimits() ? Math.min(LOOK_MS, this.#deps.beatMs) : this.#deps.beatMs;
+    await this.#deps.clock.sleep(pauseMs, nap.signal).catch(() => {});
+    nap.release();
+    this.#nap = undefined;
   }
 
   handle(command: WatchCommand): void {
@@ -133,7 +144,9 @@ export class WatchLoop {
     const watched = this.#runs.get(runId);
     if (!watched) return;
     const now = this.#deps.clock.monotonicMs();
+    const hadLimits = this.#hasLimits();
     Object.assign(watched, { beganAtMs: now, activeAtMs: now, processGroup });
+    if (!hadLimits && this.#hasLimits()) this.#nap?.abort("a limit to count");
   }
 
   #hasLimits(): boolean {

@@ -14,9 +14,9 @@ export interface Ledger extends SlotLedger, ClaimLedger, OutboxLedger, ReadingLe
   readonly engine: "sqlite" | "postgres";
   /** The ledger's wall clock: the database's on PostgreSQL, the caller's on SQLite. */
   now(): Promise<Instant>;
-  /** Calls back when another process (or connection) changed the ledger. Returns an unsubscribe. */
+  /** Calls back when somebody changed the ledger: another process, or a caller of this very object. Returns an unsubscribe. */
   onChange(listener: () => void): () => void;
-  /** Wakes the other processes of this ledger (L11). Called by every surface after a change. */
+  /** Wakes the other processes of this ledger, and the listeners of this one (L11). Called by every surface after a change. */
   wakeOthers(): Promise<void>;
   close(): Promise<void>;
 }
