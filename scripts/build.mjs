@@ -1,7 +1,17 @@
-// Bundles the CLI, the library and the watch worker into dist/. Heavy parts stay separate chunks, loaded on use.
+// Bundles the CLI, the library and the watch worker into dist/. Heavy parts are evaluated, or loaded, on use.
 
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ensureInstalled, requirePlatform, root } from "./install.mjs";
@@ -19,24 +29,94 @@ function filesBelow(folder) {
 /** A digest over everything the bundle is made from; equal digests mean nothing to do. */
 function sourceDigest() {
   const hash = createHash("sha256");
-  const inputs = [...filesBelow(join(root, "src")), join(root, "package-lock.json"), fileURLToPath(import.meta.url)];
-  for (const file of inputs) hash.update(relative(root, file)).update("\0").update(readFileSync(file)).update("\0");
+  const inputs = [
+    ...filesBelow(join(root, "src")),
+    join(root, "package-lock.json"),
+    fileURLToPath(import.meta.url),
+  ];
+  for (const file of inputs)
+    hash.update(relative(root, file)).update("\0").update(readFileSync(file)).update("\0");
   return hash.digest("hex");
 }
 
 /** Licences of what was bundled: the texts must travel with the code. */
-function thirdPartyLicences(metafile) {
+function thirdPartyLicences(bundles) {
   const packages = new Set();
-  for (const input of Object.keys(metafile.inputs)) {
+  for (const input of bundles.flatMap(({ metafile }) => Object.keys(metafile.inputs))) {
     const match = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input);
     if (match) packages.add(match[1]);
   }
-  return [...packages].sort().map((name) => {
-    const folder = join(root, "node_modules", name);
-    const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
-    const { version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-    return `${name} ${version} (${license})\n\n${file ? readFileSync(join(folder, file), "utf8").trim() : ""}\n`;
-  }).join(`\n${"-".repeat(79)}\n\n`);
+  return [...packages]
+    .sort()
+    .map((name) => {
+      const folder = join(root, "node_modules", name);
+      const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+      const { version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+      return `${name} ${version} (${license})\n\n${file ? readFileSync(join(folder, file), "utf8").trim() : ""}\n`;
+    })
+    .join(`\n${"-".repeat(79)}\n\n`);
+}
+
+/**
+ * The CLI: one CommonJS file, so that bin/load-cli.js can run it from V8's code cache. What a command does not touch
+ * stays uncompiled. Its first line names the cache.
+ */
+function cliBundle(digest) {
+  return {
+    entryPoints: { cli: "src/cli/main.ts" },
+    outfile: "dist/cli.cjs",
+    format: "cjs",
+    minify: true,
+    // `import()` in code that comes from a cache has no one to answer it before Node 22.
+    supported: { "dynamic-import": false },
+    define: { "import.meta.url": "__bundleUrl" },
+    banner: {
+      js: `// ${digest.slice(0, 16)}\nconst __bundleUrl = require("node:url").pathToFileURL(__filename).href;`,
+    },
+    plugins: [lazyBuiltins],
+  };
+}
+
+/** The library and the watch thread: modules that share chunks. */
+const libraryBundle = {
+  entryPoints: { index: "src/index.ts", "watch-worker": "src/app/watch-worker.ts" },
+  outdir: "dist",
+  splitting: true,
+  format: "esm",
+  minifySyntax: true,
+  minifyWhitespace: true,
+  chunkNames: "chunks/[name]-[hash]",
+  banner: {
+    js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
+  },
+};
+
+/** Parts of Node that cost milliseconds to load and that most commands never use: loaded at the first use of a name. */
+const lazyBuiltins = {
+  name: "lazy-builtins",
+  setup(build) {
+    const heavy = /^node:(child_process|dns\/promises|http|https|net|tty|worker_threads)$/;
+    build.onResolve({ filter: heavy }, ({ path, namespace }) =>
+      namespace === "lazy-builtin" ? { path, external: true } : { path, namespace: "lazy-builtin" },
+    );
+    build.onLoad({ filter: heavy, namespace: "lazy-builtin" }, async ({ path }) => {
+      const names = Object.keys((await import(path)).default);
+      const getters = names.map((name) => `get ${name}() { return load().${name}; }`);
+      return {
+        contents: `let real; const load = () => real ??= require("${path}"); module.exports = { ${getters.join(", ")} };`,
+      };
+    });
+  },
+};
+
+/** Fills V8's code cache with what common commands use, in a home that is thrown away. Nothing depends on it. */
+function warmCli() {
+  const home = mkdtempSync(join(tmpdir(), "nightshift-build-"));
+  const script = join(root, "scripts", "warm-cli.cjs");
+  const { status } = spawnSync(process.execPath, [script, home], { stdio: ["ignore", "ignore", "inherit"] });
+  rmSync(home, { recursive: true, force: true });
+  if (status !== 0)
+    console.error("nightshift: the code cache was not filled (see above); the first command will fill it");
 }
 
 /** Bundles into dist/ unless it is already up to date. Returns whether it did anything. */
@@ -47,28 +127,25 @@ export async function build() {
   const esbuild = await import("esbuild");
   rmSync(dist, { recursive: true, force: true });
   mkdirSync(dist, { recursive: true });
-  const result = await esbuild.build({
+  const common = {
     absWorkingDir: root,
-    entryPoints: { cli: "src/cli/main.ts", index: "src/index.ts", "watch-worker": "src/app/watch-worker.ts" },
-    outdir: "dist",
     bundle: true,
-    splitting: true,
-    format: "esm",
     platform: "node",
     target: "node20",
-    minifySyntax: true,
-    minifyWhitespace: true,
     sourcemap: "linked",
     sourcesContent: false,
     metafile: true,
     legalComments: "none",
-    chunkNames: "chunks/[name]-[hash]",
     external: ["libsql", "pg", "node:sqlite"],
-    banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
     logLevel: "warning",
-  });
-  writeFileSync(join(dist, "THIRD_PARTY_LICENSES.txt"), thirdPartyLicences(result.metafile));
+  };
+  const bundles = [
+    await esbuild.build({ ...common, ...cliBundle(digest) }),
+    await esbuild.build({ ...common, ...libraryBundle }),
+  ];
+  writeFileSync(join(dist, "THIRD_PARTY_LICENSES.txt"), thirdPartyLicences(bundles));
   await writeSchemas();
+  warmCli();
   writeFileSync(marker, digest);
   return true;
 }
@@ -85,13 +162,19 @@ async function writeSchemas() {
 
 /** Type declarations of the public API; only a package needs them. */
 async function buildTypes() {
-  const { spawnSync } = await import("node:child_process");
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-  const { status } = spawnSync(process.execPath, [tsc, "-p", "tsconfig.types.json"], { cwd: root, stdio: "inherit" });
+  const { status } = spawnSync(process.execPath, [tsc, "-p", "tsconfig.types.json"], {
+    cwd: root,
+    stdio: "inherit",
+  });
   if (status !== 0) process.exit(status ?? 1);
 }
 
-if (process.argv[1] && dirname(fileURLToPath(import.meta.url)) === dirname(process.argv[1]) && process.argv[1].endsWith("build.mjs")) {
+if (
+  process.argv[1] &&
+  dirname(fileURLToPath(import.meta.url)) === dirname(process.argv[1]) &&
+  process.argv[1].endsWith("build.mjs")
+) {
   requirePlatform();
   ensureInstalled();
   const isNew = await build();

@@ -1,7 +1,8 @@
 // Opens a home: the composition of paths, configuration, ledger, definitions and adapters that every surface works on.
 
-import { type AdapterTable, adapterTable } from "../deliver/adapter-table.ts";
+import type { AdapterTable } from "../deliver/adapter-table.ts";
 import { makeAdapters } from "../deliver/adapters/index.ts";
+import type { HandOver } from "../deliver/adapters/profile.ts";
 import { makeDigest } from "../deliver/digest.ts";
 import { parseHomes, parseTargets } from "../deliver/targets.ts";
 import { isSameProcess, readHost } from "../execute/host.ts";
@@ -21,8 +22,10 @@ import { openLedger } from "../store/sql/open-ledger.ts";
 import type { Context } from "./context.ts";
 import { decideSafely } from "./decide-safely.ts";
 import { findJob } from "./find-job.ts";
+import { handOverFrom } from "./hand-over.ts";
 import { resolveDocument } from "./job-documents.ts";
 import { systemClock, systemRandom } from "./system.ts";
+import { systemZone } from "./system-zone.ts";
 import type { WorkTable } from "./work.ts";
 
 export interface OpenOptions {
@@ -64,7 +67,13 @@ export async function openContext(options: OpenOptions): Promise<Context> {
     host,
     runFolder: home.paths.runFolder,
   });
-  const platforms = platformsOf({ home, reading, ledger, stdout: options.stdout });
+  const platforms = platformsOf({
+    home,
+    reading,
+    ledger,
+    stdout: options.stdout,
+    handOver: handOverFrom(options),
+  });
   return compose({ options, home, reading, redact, log, host, storeUrl, ledger, platforms });
 }
 
@@ -101,7 +110,7 @@ function compose(parts: Parts): Context {
     version: options.version,
     storeUrl: parts.storeUrl,
     actor: options.actor,
-    zone: config.timezone ?? systemZone(),
+    zone: config.timezone ?? systemZone(options.env),
     idleOverrideMs: parseIdleOverride(options.env.NIGHTSHIFT_IDLE_TIMEOUT),
     platforms,
     work: options.work ?? {},
@@ -178,42 +187,42 @@ function redactOf({ config, secrets }: ConfigReading): Redact {
   return (text) => patterns.reduce((clean, pattern) => clean.replace(pattern, "[redacted]"), known(text));
 }
 
-function platformsOf({
-  home,
-  reading,
-  ledger,
-  stdout,
-}: {
+function platformsOf(parts: {
   home: Home;
   reading: ConfigReading;
   ledger: Ledger;
   stdout: ((text: string) => void) | undefined;
+  handOver: HandOver;
 }): AdapterTable {
-  const { webhooks, allowPrivate } = reading.config.deliver;
-  const named = Object.fromEntries(
-    Object.entries(webhooks).map(([name, { url, secret }]) => [
-      name,
-      { url: reading.resolve(url), ...(secret !== undefined && { secret: reading.resolve(secret) }) },
-    ]),
-  );
-  return adapterTable([
-    ...makeAdapters({
-      clock: systemClock,
-      local: { home: home.paths.root, outputFileOf: (runId) => outputFileOf(ledger, runId) },
-      ...(stdout && { stdout: { write: async (text: string) => stdout(text) } }),
-      webhook: { named, allowPrivate },
-    }).values(),
+  const { home, reading, ledger, stdout, handOver } = parts;
+  return makeAdapters({
+    clock: systemClock,
+    local: { home: home.paths.root, outputFileOf: (runId) => outputFileOf(ledger, runId) },
+    ...(stdout && { stdout: { write: async (text: string) => stdout(text) } }),
+    webhook: webhookOptions(reading),
+    profile: { handOver },
+  });
+}
+
+/** References are resolved here, at use: a variable that is missing names itself (`config.invalid`). */
+function webhookOptions({ config, resolve }: ConfigReading) {
+  const { webhooks, webhookSecret, allowPrivate } = config.deliver;
+  const optional = (reference: string | undefined) =>
+    reference === undefined ? undefined : resolve(reference);
+  const named = Object.entries(webhooks).map(([name, { url, secret, headers }]) => [
+    name,
+    {
+      url: resolve(url),
+      secret: optional(secret),
+      headers: Object.fromEntries(Object.entries(headers).map(([header, value]) => [header, resolve(value)])),
+    },
   ]);
+  return { named: Object.fromEntries(named), secret: optional(webhookSecret), allowPrivate };
 }
 
 async function outputFileOf(ledger: Ledger, runId: string): Promise<string | undefined> {
   const run = await ledger.run(runId);
   return run && !("ambiguous" in run) ? run.outputFile : undefined;
-}
-
-/** The system's IANA zone (T1); UTC where it cannot be told. */
-function systemZone(): string {
-  return Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
 }
 
 /** S6. */

@@ -5,6 +5,7 @@ import { readConfig } from "../records/config-document.ts";
 import { zoneName } from "../schedule/zone.ts";
 import { homePaths, readHomeFile } from "../store/files/home.ts";
 import { systemClock } from "./system.ts";
+import { systemZone } from "./system-zone.ts";
 
 /** Reads only the config, and makes no home. Throws `schedule.zone`, `config.invalid`. */
 export async function previewZone(
@@ -16,5 +17,5 @@ export async function previewZone(
   if (flag !== undefined) return { zone: zoneName(flag), now };
   const file = homePaths(home).configFile;
   const { config } = readConfig((await readHomeFile(file))?.text, { file, env });
-  return { zone: zoneName(config.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone), now };
+  return { zone: zoneName(config.timezone ?? systemZone(env)), now };
 }

@@ -32,18 +32,31 @@ const SPECIAL_IPV6: readonly [string, number][] = [
   ["3fff::", 20],
 ];
 
-const special = new BlockList();
-for (const [net, prefix] of SPECIAL_IPV4) special.addSubnet(net, prefix, "ipv4");
-for (const [net, prefix] of SPECIAL_IPV6) special.addSubnet(net, prefix, "ipv6");
+interface Registry {
+  special: BlockList;
+  globalIpv6: BlockList;
+}
 
-const globalIpv6 = new BlockList();
-globalIpv6.addSubnet("2000::", 3, "ipv6");
+let known: Registry | undefined;
+
+/** Made on first use: most commands judge no address, and node:net is not small. */
+function registry(): Registry {
+  if (known) return known;
+  const special = new BlockList();
+  for (const [net, prefix] of SPECIAL_IPV4) special.addSubnet(net, prefix, "ipv4");
+  for (const [net, prefix] of SPECIAL_IPV6) special.addSubnet(net, prefix, "ipv6");
+  const globalIpv6 = new BlockList();
+  globalIpv6.addSubnet("2000::", 3, "ipv6");
+  known = { special, globalIpv6 };
+  return known;
+}
 
 /** Whether this address is on the public internet. Text that is no address is not. */
 export function isPublicAddress(address: string): boolean {
   const plain = address.replace(/^\[|\]$/g, "").replace(/%.*$/, "");
   const family = isIP(plain);
   if (family === 0) return false;
+  const { special, globalIpv6 } = registry();
   if (family === 4) return !special.check(plain, "ipv4");
   const embedded = embeddedIpv4(plain);
   if (embedded !== undefined) return isPublicAddress(embedded);
@@ -55,20 +68,23 @@ export type AllowAddress = (host: string, address: string) => boolean;
 
 /** Public addresses, and what `allowPrivate` names: host names, addresses or CIDR networks. Throws `config.invalid`. */
 export function makeAllowAddress(allowPrivate: readonly string[]): AllowAddress {
-  const networks = new BlockList();
+  let networks: BlockList | undefined;
   const hosts = new Set<string>();
   for (const entry of allowPrivate) {
     const [net = "", prefix] = entry.trim().replace(/[[\]]/g, "").split("/");
     const family = isIP(net);
     if (family === 0 && prefix === undefined && net !== "") hosts.add(net.toLowerCase());
-    else if (!addNetwork(networks, net, prefix)) throw unreadable(entry);
+    else {
+      networks ??= new BlockList();
+      if (!addNetwork(networks, net, prefix)) throw unreadable(entry);
+    }
   }
   return (host, address) => {
     const plain = address.replace(/^\[|\]$/g, "").replace(/%.*$/, "");
     if (hosts.has(host.toLowerCase().replace(/\.$/, ""))) return true;
     if (isPublicAddress(plain)) return true;
     const form = embeddedIpv4(plain) ?? plain;
-    return isIP(form) !== 0 && networks.check(form, isIPv4(form) ? "ipv4" : "ipv6");
+    return networks !== undefined && isIP(form) !== 0 && networks.check(form, isIPv4(form) ? "ipv4" : "ipv6");
   };
 }
 

@@ -19,6 +19,13 @@ export interface Zone extends OffsetTable {
   instantsOf(wall: number): WallInstants;
 }
 
+/** Known without Intl, whose tables take longer to load than the rest of a short command. */
+const UTC: Zone = {
+  name: "UTC",
+  offsetAt: () => 0,
+  nextTransition: () => undefined,
+  instantsOf: (wall) => ({ kind: "once", at: wall }),
+};
 const zones = new Map<string, Zone>();
 /** Offsets lie between −15:56 and +15:13 in all of tzdb; so the instant of a wall time is never further away. */
 const MAX_OFFSET_MS = 16 * HOUR;
@@ -54,6 +61,7 @@ export function firstInstantOf(zone: Zone, wall: number): Instant {
 }
 
 function makeZone(text: string): Zone {
+  if (text === "UTC") return UTC;
   const formatter = formatterOf(text);
   const resolved = formatter.resolvedOptions().timeZone;
   // Engines rename links (Asia/Kolkata → Asia/Calcutta); the person's own name is kept, only its case is corrected.
