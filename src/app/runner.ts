@@ -10,7 +10,7 @@ import { messageOf } from "../kernel/errors.ts";
 import type { Random } from "../kernel/ids.ts";
 import type { Log } from "../kernel/log.ts";
 import type { Redact } from "../kernel/redact.ts";
-import type { Clock, Instant } from "../kernel/time.ts";
+import { type Clock, type Instant, SECOND } from "../kernel/time.ts";
 import type { Definition } from "../records/definition.ts";
 import type { Job } from "../records/job.ts";
 import type { CloseAnswer, Closing, StartAnswer, StartRun } from "../records/ledger/claims.ts";
@@ -44,6 +44,9 @@ export interface RunnerDeps {
   /** Called whenever a run has ended: a place is free. */
   onFree(live: LiveRun, answer: CloseAnswer): void;
 }
+
+/** L13: a second Ctrl-C leaves a command this long to tidy up after TERM. */
+const HURRIED_GRACE_MS = SECOND;
 
 export class Runner {
   readonly #deps: RunnerDeps;
@@ -135,7 +138,8 @@ export class Runner {
     const wait = linkAbort(options.hurry);
     try {
       await Promise.race([idle, this.#deps.clock.sleep(options.graceMs, wait.signal).catch(() => {})]);
-      for (const live of this.#live.values()) live.abort({ kind: "nodeStopped" });
+      const hurry = options.hurry.aborted && { graceMs: HURRIED_GRACE_MS };
+      for (const live of this.#live.values()) live.abort({ kind: "nodeStopped", ...hurry });
       const giveUp = linkAbort();
       await Promise.race([idle, this.#deps.clock.sleep(options.giveUpMs, giveUp.signal).catch(() => {})]);
       giveUp.abort("stopped");

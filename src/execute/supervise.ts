@@ -59,7 +59,7 @@ export async function superviseCommand(
     await drain(deps, output, watched.aborted);
     await endWhatIsLeft(deps, known, ctx);
   } else {
-    const ended = await endRun(deps, { runId: ctx.run.id, known, graceMs: deps.graceMs ?? DEFAULT_GRACE_MS });
+    const ended = await endRun(deps, { runId: ctx.run.id, known, graceMs: graceOf(deps, ctx) });
     ctx.emit("process-ended", { why: "aborted", ...ended });
     await drain({ ...deps, drainMs: LEFTOVER_GRACE_MS }, output, undefined);
   }
@@ -67,6 +67,13 @@ export async function superviseCommand(
   const notStarted = await whyNotStarted(held, exit);
   if (notStarted) return { kind: "notStarted", message: notStarted };
   return exit ? { kind: "exited", exit, kept } : { kind: "aborted", kept };
+}
+
+/** A reason that names its own grace is in a hurry (L13). */
+function graceOf(deps: SuperviseDeps, ctx: RunContext): number {
+  const reason = ctx.abortReason();
+  const hurriedMs = reason?.kind === "nodeStopped" ? reason.graceMs : undefined;
+  return hurriedMs ?? deps.graceMs ?? DEFAULT_GRACE_MS;
 }
 
 interface Output {

@@ -30,4 +30,5 @@ export type AbortReason =
   | { kind: "cancel"; by: string }
   | { kind: "idleTimeout" | "totalTimeout"; limitMs: number; lastActivity: string; lastActivityAt: number }
   | { kind: "claimLost" }
-  | { kind: "nodeStopped" };
+  /** `graceMs` = time between TERM and KILL, where somebody is in a hurry. */
+  | { kind: "nodeStopped"; graceMs?: number };

@@ -4,7 +4,7 @@
 // I2. `expectWhole` is asked after every fault: it holds the ledger, the file of deeds and the process table together.
 
 import { readdirSync, readFileSync } from "node:fs";
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { AuditDocument } from "../../src/app/audit.ts";
@@ -35,7 +35,7 @@ export interface FaultHome {
   script(name: string, text: string): Promise<void>;
   /** The file's text for a job that runs `work.sh`. */
   document(job: FaultJob): JobDocument;
-  /** Writes job files before a node is up (or under its eyes). */
+  /** Writes job files that count at first sight: they look five seconds old (D2). */
   jobFiles(jobs: readonly FaultJob[]): Promise<void>;
   cli(...args: string[]): ReturnType<typeof cli>;
 }
@@ -75,13 +75,14 @@ export async function faultHome(options: HomeOptions = {}): Promise<FaultHome> {
         deliver: [],
         env: { DEEDS: deedsFile },
         ...(job as object),
-      }) as JobDocument,
+      }) as unknown as JobDocument,
     async jobFiles(jobs) {
-      for (const job of jobs)
-        await writeFile(
-          join(path, "jobs", `${job.id}.yaml`),
-          `${JSON.stringify(home.document(job), null, 2)}\n`,
-        );
+      const settled = new Date(Date.now() - 5_000);
+      for (const job of jobs) {
+        const file = join(path, "jobs", `${job.id}.yaml`);
+        await writeFile(file, `${JSON.stringify(home.document(job), null, 2)}\n`);
+        await utimes(file, settled, settled);
+      }
     },
     cli: (...args) => cli({ home: path, env }, ...args),
   };

@@ -42,6 +42,8 @@ export interface StartOptions {
   home: string;
   env?: Record<string, string>;
   args?: readonly string[];
+  /** A command that runs the node, e.g. in a pid namespace of its own. Signals go to it, not to the node. */
+  wrap?: readonly string[];
 }
 
 /** The environment of a process under test: nothing of the suite's own home leaks into it. */
@@ -50,8 +52,9 @@ export function testEnv(home: string, env: Record<string, string> = {}): Record<
 }
 
 /** Starts a node without waiting for it. It is killed when the test has finished. */
-export function spawnNode({ home, env, args = [] }: StartOptions): NodeProcess {
-  const child = spawn(NODE, [BIN, "--home", home, "--json", "up", "--no-http", ...args], {
+export function spawnNode({ home, env, args = [], wrap = [] }: StartOptions): NodeProcess {
+  const command = [...wrap, NODE, BIN, "--home", home, "--json", "up", "--no-http", ...args];
+  const child = spawn(command[0]!, command.slice(1), {
     env: testEnv(home, env),
     stdio: ["ignore", "pipe", "pipe"],
   });
