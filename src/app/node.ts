@@ -59,8 +59,6 @@ export interface NightshiftNode {
   readonly id: string;
   /** Where HTTP is served, for others to find. */
   announceUrl(url: string): Promise<void>;
-  /** Something changed in this very process: look at once (T8). */
-  nudge(): void;
   /** L13; idempotent. `hurry` aborting ends live runs at once. */
   stop(options: { graceMs: number; hurry?: AbortSignal }): Promise<void>;
   /** Resolves when no run is live and nothing is due now (`tick`). */
@@ -188,10 +186,6 @@ class Node implements NightshiftNode {
 
   async announceUrl(url: string): Promise<void> {
     await this.#context.ledger.updateNode(this.id, { url });
-  }
-
-  nudge(): void {
-    this.#onChange();
   }
 
   async tick(): Promise<PassResult> {

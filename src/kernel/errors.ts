@@ -13,6 +13,9 @@ export type FaultCode =
   | "input.ambiguous"
   | "input.conflict"
   | "input.refused"
+  | "input.too-large"
+  | "input.media-type"
+  | "input.method"
   | "job.invalid"
   | "job.yaml"
   | "job.unreadable"
@@ -35,7 +38,8 @@ export type FaultCode =
   | "store.network-file-system"
   | "environment.broken"
   | "platform.unsupported"
-  | "auth.refused";
+  | "auth.refused"
+  | "auth.forbidden";
 
 /** Where in a person's text a fault lies; lines and columns count from 1. */
 export interface Place {

@@ -1,0 +1,146 @@
+// The application behind the socket: guards first, then the route, then one place where errors become answers.
+//
+// I1. Nothing below `/api` is reached without our Host, our Origin and the token, in that order (S5).
+// I2. Every route is a value of the table; this file knows none of them.
+
+import { Hono, type Context as HonoContext } from "hono";
+import type { Context } from "../app/context.ts";
+import { readHealth } from "../app/health.ts";
+import { Fault, isFault, messageOf } from "../kernel/errors.ts";
+import { readBody } from "./bodies.ts";
+import { errorDocument, statusOf } from "./errors.ts";
+import {
+  type OwnAddress,
+  refuseInsideRun,
+  requireOwnHost,
+  requireOwnOrigin,
+  requireToken,
+} from "./guards.ts";
+import { readParameters } from "./parameters.ts";
+import type { Answer, Route } from "./route.ts";
+import { routes } from "./routes/index.ts";
+
+export interface ApiDeps {
+  context: Context;
+  nodeId: string;
+  /** Known once the port is. */
+  own(): OwnAddress;
+  /** Aborts when the server stops. */
+  signal: AbortSignal;
+  track(): () => void;
+}
+
+/** Set by whatever speaks for a run (S1). */
+const RUN_HEADER = "x-nightshift-run-id";
+
+const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
+  ["cache-control", "no-store"],
+  ["content-security-policy", "default-src 'none'; frame-ancestors 'none'"],
+  ["cross-origin-resource-policy", "same-origin"],
+  ["referrer-policy", "no-referrer"],
+  ["x-content-type-options", "nosniff"],
+  ["x-frame-options", "DENY"],
+];
+
+export function buildApi(deps: ApiDeps): Hono {
+  const app = new Hono();
+  app.use(async (c, next) => {
+    await next();
+    for (const [name, value] of SECURITY_HEADERS) c.res.headers.set(name, value);
+  });
+  app.get("/healthz", async (c) => {
+    const health = await readHealth(deps.context, deps.nodeId);
+    return c.json(health, health.status === "ok" ? 200 : 503);
+  });
+  app.use(async (c, next) => {
+    guard(c, deps);
+    await next();
+  });
+  app.get("/api/openapi.json", async (c) => {
+    const { openApiDocument } = await import("./openapi.ts");
+    return c.json(openApiDocument({ version: deps.context.version, routes }));
+  });
+  for (const route of routes) {
+    app.on(route.method.toUpperCase(), honoPath(route), (c) => callRoute(c, route, deps));
+  }
+  app.notFound((c) => {
+    throw noRoute(c);
+  });
+  app.onError((error, c) => refusal(error, c, deps));
+  return app;
+}
+
+function guard(c: HonoContext, { own, context }: ApiDeps): void {
+  requireOwnHost(c.req.header("host"), own());
+  requireOwnOrigin({ origin: c.req.header("origin"), fetchSite: c.req.header("sec-fetch-site") }, own());
+  requireToken(c.req.header("authorization"), context.home.token);
+}
+
+/** `/jobs/{id}` → `/api/jobs/:id`. */
+function honoPath({ path }: Route): string {
+  return `/api${path.replaceAll(/\{(\w+)\}/g, ":$1")}`;
+}
+
+async function callRoute(c: HonoContext, route: Route, deps: ApiDeps): Promise<Response> {
+  const context: Context = { ...deps.context, actor: "http" };
+  if (route.changesJobs) refuseInsideRun(c.req.header(RUN_HEADER), context.config.http.allowRunsToSchedule);
+  const now = context.clock.now();
+  const query = readParameters(route.query ?? {}, new URL(c.req.url).searchParams, now);
+  const isWrite = route.method !== "get";
+  const body = isWrite ? await readBody(c.req.raw, route.body) : { text: "", type: undefined };
+  const answer = await route.handle({
+    context,
+    now,
+    path: c.req.param(),
+    query,
+    body: body.text,
+    bodyType: body.type,
+    header: (name) => c.req.header(name),
+    signal: deps.signal,
+    track: deps.track,
+  });
+  return responseOf(answer);
+}
+
+function responseOf(answer: Answer): Response {
+  if (answer instanceof Response) return answer;
+  return Response.json(answer.document, {
+    status: answer.status,
+    ...(answer.headers && { headers: answer.headers }),
+  });
+}
+
+/** 404, or 405 where the path exists with another method. */
+function noRoute(c: HonoContext): Fault {
+  const allowed = routes
+    .filter((route) => matches(route, c.req.path))
+    .map(({ method }) => method.toUpperCase());
+  const what = `${c.req.method} ${c.req.path}`;
+  if (allowed.length === 0)
+    return new Fault("input.not-found", `There is no route ${what}.`, { hint: "See /api/openapi.json." });
+  return new Fault("input.method", `There is no ${what}.`, {
+    hint: `Use ${allowed.join(" or ")}.`,
+    details: { allowed },
+  });
+}
+
+function matches(route: Route, path: string): boolean {
+  const pattern = route.path.replaceAll(/\{\w+\}/g, "[^/]+");
+  return new RegExp(`^/api${pattern}$`).test(path);
+}
+
+function refusal(error: Error, c: HonoContext, { context }: ApiDeps): Response {
+  const ifMatch = c.req.header("if-match");
+  const status = statusOf(error, { hasPrecondition: ifMatch !== undefined && ifMatch.trim() !== "*" });
+  if (!isFault(error))
+    context.log.error("http-failed", { method: c.req.method, path: c.req.path, error: messageOf(error) });
+  return Response.json(errorDocument(error), { status, headers: headersOf(error, status) });
+}
+
+function headersOf(error: unknown, status: number): Record<string, string> {
+  if (status === 401) return { "www-authenticate": 'Bearer realm="nightshift"' };
+  if (status === 503) return { "retry-after": "1" };
+  if (status === 413) return { connection: "close" };
+  const allowed = isFault(error) && status === 405 ? error.details?.allowed : undefined;
+  return Array.isArray(allowed) ? { allow: allowed.join(", ") } : {};
+}

@@ -1,0 +1,181 @@
+// The form of runs and deliveries on the wire. Typed against app/documents.ts, so the two cannot drift apart.
+
+import * as z from "zod/mini";
+import type { AuditDocument, AuditFindingDocument } from "../../app/audit.ts";
+import type { DeliveryDocument, DeliverySummary, EventDocument, RunDocument } from "../../app/documents.ts";
+import type { Explanation } from "../../app/explain.ts";
+import type { RunTreeDocument } from "../../app/runs.ts";
+import type { Outcome, Usage } from "../../records/outcome.ts";
+
+/** ISO-8601 in UTC (T1). */
+export const instant = () => z.string().check(z.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/));
+const orNull = <Schema extends z.ZodMiniType>(schema: Schema) => z.nullable(schema);
+const count = () => z.int().check(z.nonnegative());
+const maybe = z.exactOptional;
+
+const outcomeParts = { output: maybe(z.string()), isTruncated: maybe(z.boolean()) };
+
+const outcomeSchema = z.union([
+  z.strictObject({
+    ...outcomeParts,
+    state: z.literal("succeeded"),
+    output: z.string(),
+    isSilent: z.boolean(),
+    reason: maybe(z.string()),
+    result: maybe(z.unknown()),
+  }),
+  z.strictObject({
+    ...outcomeParts,
+    state: z.literal("failed"),
+    error: z.strictObject({
+      code: z.string(),
+      message: z.string(),
+      exitCode: maybe(z.int()),
+      signal: maybe(z.string()),
+      stderrTail: maybe(z.string()),
+    }),
+  }),
+  z.strictObject({ ...outcomeParts, state: z.literal("cancelled"), by: z.string() }),
+  z.strictObject({
+    ...outcomeParts,
+    state: z.literal("timedOut"),
+    limit: z.enum(["idle", "total"]),
+    limitMs: z.number(),
+    lastActivity: z.string(),
+    lastActivityAt: z.number(),
+  }),
+  z.strictObject({ ...outcomeParts, state: z.literal("unknown"), why: z.string() }),
+]) satisfies z.ZodMiniType<Outcome>;
+
+const usageSchema = z.strictObject({
+  cpuMs: maybe(z.number()),
+  maxRssBytes: maybe(z.number()),
+  outputBytes: maybe(z.number()),
+  tokensIn: maybe(z.number()),
+  tokensOut: maybe(z.number()),
+  costUsd: maybe(z.number()),
+}) satisfies z.ZodMiniType<Usage>;
+
+const summaryShape = {
+  id: z.string(),
+  kind: z.string(),
+  target: z.string(),
+  state: z.string(),
+  attempts: count(),
+  receipt: orNull(
+    z.strictObject({
+      id: orNull(z.string()),
+      status: orNull(z.int()),
+      at: instant(),
+      note: orNull(z.string()),
+    }),
+  ),
+  error: orNull(z.string()),
+};
+
+const deliverySummarySchema = z.strictObject(summaryShape) satisfies z.ZodMiniType<DeliverySummary>;
+
+/** One message for one target. */
+export const deliverySchema = z.strictObject({
+  ...summaryShape,
+  key: z.string(),
+  runId: orNull(z.string()),
+  jobId: orNull(z.string()),
+  part: z.int(),
+  repeatability: z.string(),
+  createdAt: instant(),
+  nextAttemptAt: orNull(instant()),
+  finishedAt: orNull(instant()),
+  body: z.string(),
+}) satisfies z.ZodMiniType<DeliveryDocument>;
+
+const runShape = {
+  id: z.string(),
+  dedupeKey: z.string(),
+  kind: z.string(),
+  jobId: orNull(z.string()),
+  parentId: orNull(z.string()),
+  rootId: z.string(),
+  slot: orNull(instant()),
+  slotTo: orNull(instant()),
+  slotCount: count(),
+  trigger: z.string(),
+  state: z.string(),
+  reason: orNull(z.string()),
+  attempt: count(),
+  effects: z.string(),
+  owner: orNull(z.string()),
+  createdAt: instant(),
+  readyAt: instant(),
+  startedAt: orNull(instant()),
+  finishedAt: orNull(instant()),
+  durationMs: orNull(z.number()),
+  latenessMs: orNull(z.number()),
+  lastActivityAt: orNull(instant()),
+  cancelRequestedAt: orNull(instant()),
+  outcome: orNull(outcomeSchema),
+  usage: orNull(usageSchema),
+  outputFile: orNull(z.string()),
+  version: orNull(z.int()),
+  scriptSha256: orNull(z.string()),
+  resolutions: z.array(
+    z.strictObject({ as: z.string(), by: z.string(), note: orNull(z.string()), at: instant() }),
+  ),
+  deliveries: z.array(deliverySummarySchema),
+};
+
+/** One attempt: a ledger row. */
+export const runSchema = z.strictObject(runShape) satisfies z.ZodMiniType<RunDocument>;
+
+/** A run with everything below it. */
+export const runTreeSchema = z.strictObject({
+  ...runShape,
+  get children(): z.ZodMiniArray<z.ZodMiniType<RunTreeDocument>> {
+    return z.array(runTreeSchema);
+  },
+}) satisfies z.ZodMiniType<RunTreeDocument>;
+
+/** A live log line or a state change. */
+export const eventSchema = z.strictObject({
+  sequence: count(),
+  at: instant(),
+  kind: z.string(),
+  runId: orNull(z.string()),
+  jobId: orNull(z.string()),
+  data: z.record(z.string(), z.unknown()),
+}) satisfies z.ZodMiniType<EventDocument>;
+
+/** Why a run is not running. */
+export const explanationSchema = z.strictObject({
+  runId: z.string(),
+  state: z.string(),
+  because: z.string(),
+  sentence: z.string(),
+  until: orNull(instant()),
+  holder: orNull(z.string()),
+}) satisfies z.ZodMiniType<Explanation>;
+
+const findingSchema = z.strictObject({
+  jobId: z.string(),
+  first: instant(),
+  last: instant(),
+  count: count(),
+  runIds: z.readonly(z.array(z.string())),
+}) satisfies z.ZodMiniType<AuditFindingDocument>;
+
+/** L9. */
+export const auditSchema = z.strictObject({
+  since: instant(),
+  until: instant(),
+  due: count(),
+  accounted: count(),
+  pending: count(),
+  missing: z.array(findingSchema),
+  doubled: z.array(findingSchema),
+  early: z.array(findingSchema),
+  shifted: z.array(
+    z.strictObject({ jobId: z.string(), slot: instant(), recordedAt: instant(), runId: z.string() }),
+  ),
+  isAtLeast: z.boolean(),
+  isClean: z.boolean(),
+}) satisfies z.ZodMiniType<AuditDocument>;

@@ -1,0 +1,16 @@
+// Every route below `/api`.
+
+import type { Route } from "../route.ts";
+import { deliveryRoutes } from "./deliveries.ts";
+import { eventRoute } from "./events.ts";
+import { jobRoutes } from "./jobs.ts";
+import { nodeRoutes } from "./nodes.ts";
+import { runRoutes } from "./runs.ts";
+
+export const routes: readonly Route[] = [
+  ...jobRoutes,
+  ...runRoutes,
+  ...deliveryRoutes,
+  ...nodeRoutes,
+  eventRoute,
+];
