@@ -41,19 +41,34 @@ export function makePlanClose(context: Context, files: OutputFiles): CloseRun {
 export function makePlanUnknowns(context: Context) {
   return async (ended: readonly EndedRun[], finishedAt: Instant): Promise<UnknownPlan[]> => {
     const planned = await Promise.all(ended.map((one) => planUnknown(context, one, finishedAt)));
-    const alerting = planned.filter(({ plan, job }) => plan.next === undefined && job !== undefined);
-    const isDigested = alerting.length > 1;
-    return planned.map(({ ended: { outcome }, job, plan }, index) => {
-      const settle = settleWith(context, {
-        job,
-        outcome,
-        isLastAttempt: plan.next === undefined,
-        isDigested,
-      });
-      const isLast = index === planned.length - 1;
-      return { ...plan, settle: isDigested && isLast ? withDigest(context, settle, alerting) : settle };
-    });
+    const isDigested =
+      planned.filter(({ plan, job }) => plan.next === undefined && job !== undefined).length > 1;
+    return isDigested
+      ? digestedPlans(context, planned)
+      : planned.map((one) => ({ ...one.plan, settle: settleUnknown(context, one, false) }));
   };
+}
+
+/** Streaks are settled one by one; the last to be settled puts the digest of those whose cause people do not know yet. */
+function digestedPlans(context: Context, planned: readonly PlannedUnknown[]): UnknownPlan[] {
+  const news: Parameters<typeof digestUnknowns>[0][number][] = [];
+  return planned.map((one, index) => {
+    const settle = settleUnknown(context, one, true);
+    return {
+      ...one.plan,
+      settle: (streak, run) => {
+        // The transaction may be tried again from its first row.
+        if (index === 0) news.length = 0;
+        const settlement = settle(streak, run);
+        const isKnown = streak.isAlerted && streak.cause === settlement.streak.cause;
+        if (one.job && one.plan.next === undefined && !isKnown)
+          news.push({ job: one.job, run, outcome: one.ended.outcome });
+        if (index < planned.length - 1) return settlement;
+        const digest = digestUnknowns(news, (job) => context.rowsFor(job.origin));
+        return { ...settlement, deliveries: [...settlement.deliveries, ...digest] };
+      },
+    };
+  });
 }
 
 interface PlannedUnknown {
@@ -69,15 +84,13 @@ async function planUnknown(context: Context, ended: EndedRun, finishedAt: Instan
   return { ended, job, plan };
 }
 
-function withDigest(context: Context, settle: Settle, alerting: readonly PlannedUnknown[]): Settle {
-  return (streak, run) => {
-    const settlement = settle(streak, run);
-    const facts = alerting.flatMap(({ ended, job }) =>
-      job ? [{ job, run: ended.taken.run, outcome: ended.outcome }] : [],
-    );
-    const digest = digestUnknowns(facts, (job) => context.rowsFor(job.origin));
-    return { ...settlement, deliveries: [...settlement.deliveries, ...digest] };
-  };
+function settleUnknown(context: Context, { ended, job, plan }: PlannedUnknown, isDigested: boolean): Settle {
+  return settleWith(context, {
+    job,
+    outcome: ended.outcome,
+    isLastAttempt: plan.next === undefined,
+    isDigested,
+  });
 }
 
 type Settle = (streak: Settlement["streak"], run: Run) => Settlement;

@@ -72,7 +72,9 @@ export async function openContext(options: OpenOptions): Promise<Context> {
     reading,
     ledger,
     stdout: options.stdout,
-    handOver: handOverFrom(options),
+    handOver: handOverFrom(options.path, (path) =>
+      openContext({ ...options, path, storeUrl: undefined, actor: "profile" }),
+    ),
   });
   return compose({ options, home, reading, redact, log, host, storeUrl, ledger, platforms });
 }

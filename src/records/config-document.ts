@@ -17,13 +17,21 @@ import { parseYamlDocument, type YamlText } from "./yaml-text.ts";
 /** A concern whose room reads it later: known to be a map, its content as written. */
 export type FreeMap = Readonly<Record<string, unknown>>;
 
+export interface NamedWebhook {
+  url: string;
+  secret: string | undefined;
+  headers: Readonly<Record<string, string>>;
+}
+
 export interface Config {
   /** Undefined = the system's zone. */
   timezone: string | undefined;
   defaults: JobDefaults;
   deliver: {
-    /** `url` and `secret` may hold references; `resolve` them when used. */
-    webhooks: Readonly<Record<string, { url: string; secret: string | undefined }>>;
+    /** `url`, `secret` and `headers` may hold references; `resolve` them when used. */
+    webhooks: Readonly<Record<string, NamedWebhook>>;
+    /** Signs webhooks without a secret of their own; a reference. */
+    webhookSecret: string | undefined;
     /** Hosts, addresses or CIDR ranges that a webhook may reach although they are private. */
     allowPrivate: readonly string[];
     /** Home channel per platform, as an address of that platform. */
@@ -178,12 +186,13 @@ function defaultsOf(input: ConfigInput["defaults"]): JobDefaults {
 }
 
 function deliverOf(input: ConfigInput["deliver"]): Config["deliver"] {
-  const webhooks = Object.entries(input?.webhooks ?? {}).map(([name, webhook]) => [
+  const webhooks = Object.entries(input?.webhooks ?? {}).map(([name, { url, secret, headers = {} }]) => [
     name,
-    { url: webhook.url, secret: webhook.secret },
+    { url, secret, headers },
   ]);
   return {
     webhooks: Object.fromEntries(webhooks),
+    webhookSecret: input?.webhookSecret,
     allowPrivate: input?.allowPrivate ?? [],
     homes: input?.homes ?? {},
   };

@@ -31,18 +31,20 @@ const pattern = z.string().check(
   }, "is no regular expression; correct it or remove it"),
 );
 
+/** A secret stands in `.env`, never here. */
+const secretReference = z
+  .string()
+  .check(
+    z.regex(
+      /^\$\{env:[A-Za-z_][A-Za-z0-9_]*\}$/,
+      "is no reference; write ${env:NAME} and put the value into .env",
+    ),
+  );
+
 const webhookSchema = z.strictObject({
   url: text(),
-  secret: z.optional(
-    z
-      .string()
-      .check(
-        z.regex(
-          /^\$\{env:[A-Za-z_][A-Za-z0-9_]*\}$/,
-          "is no reference; write ${env:NAME} and put the value into .env",
-        ),
-      ),
-  ),
+  secret: z.optional(secretReference),
+  headers: z.optional(z.record(z.string(), z.string())),
 });
 
 export const configSchema = z.strictObject({
@@ -68,6 +70,7 @@ export const configSchema = z.strictObject({
     z.optional(
       z.strictObject({
         webhooks: z.optional(z.record(z.string(), webhookSchema)),
+        webhookSecret: z.optional(secretReference),
         allowPrivate: z.optional(z.array(text())),
         homes: z.optional(z.record(z.string(), text())),
       }),
