@@ -88,6 +88,12 @@ describe("L9: audit", () => {
     expect(slotsOf(suspended("held").missing)).toEqual(["02:00 ×1", "03:00 ×1", "04:00 ×1"]);
   });
 
+  test("D4: a slot at the very instant of a pause belongs to the time before it, one at its end to the pause", () => {
+    const pause = suspensionOf("paused", instant("02:00"), { to: instant("04:00") });
+
+    expect(slotsOf(audit([FIVE[0]!, FIVE[4]!], { suspensions: [pause] }).missing)).toEqual(["02:00 ×1"]);
+  });
+
   test("D4: a pause that ended by itself counts to its own end", () => {
     const pause = suspensionOf("paused", instant("01:30"), { until: instant("04:30"), to: instant("06:10") });
 

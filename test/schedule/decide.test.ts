@@ -242,6 +242,10 @@ describe("T7: overlap", () => {
     expect(decision.endOpenRuns).toEqual([]);
   });
 
+  test("T8: a queued run of a later slot (the clock stepped back) is nobody's older waiter", () => {
+    expect(hourly({}, "09:00", "09:00:01", [openRun("queued", instant("10:00"))]).endOpenRuns).toEqual([]);
+  });
+
   test("work that waits for an approval has begun, and a person's own run is nobody's waiter", () => {
     const waiting = openRun("waiting", slot8, { reason: "approval" });
     const decision = hourly({}, "09:00", "09:00:01", [waiting, openRun("queued", undefined)]);
@@ -302,6 +306,17 @@ describe("T9: repeat and until", () => {
       "run 06:00 catchUp",
       "run 07:00 catchUp",
       "skipped repeatReached 08:00–09:00 ×2",
+    ]);
+  });
+
+  test("`all` counts repetitions from the oldest slot within its limit", () => {
+    const job = jobOf("0 * * * *", { repeat: 2, catchUp: "all", catchUpLimit: 3 });
+
+    expect(inShort(decide(job, viewOf(instant("05:00")), instant("09:00")))).toEqual([
+      "missed overLimit 05:00–06:00 ×2",
+      "run 07:00 catchUp",
+      "run 08:00 catchUp",
+      "skipped repeatReached 09:00",
     ]);
   });
 

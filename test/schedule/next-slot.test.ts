@@ -146,6 +146,31 @@ describe("T2: complaints about others", () => {
     expect(nextSlot(schedule, NOW - DAY)).toBe(NOW + 7 * MINUTE);
     expect(nextSlot(schedule, NOW + 1_000_000 * 7 * MINUTE + 1)).toBe(NOW + 1_000_001 * 7 * MINUTE);
   });
+  test("`1W` and `LW` stay within their month, whatever day its edge is", () => {
+    const days = (text: string) =>
+      slots(text, "2026-01-01T00:00:00Z", "2026-08-31T23:59:59Z", "UTC").map((slot) => slot.slice(5, 10));
+
+    expect(days("0 0 1W * *")).toEqual([
+      "01-01",
+      "02-02",
+      "03-02",
+      "04-01",
+      "05-01",
+      "06-01",
+      "07-01",
+      "08-03",
+    ]);
+    expect(days("0 0 LW * *")).toEqual([
+      "01-30",
+      "02-27",
+      "03-31",
+      "04-30",
+      "05-29",
+      "06-30",
+      "07-31",
+      "08-31",
+    ]);
+  });
   test("day of month with weekday: either (OR); with `?` or `*` only the other", () => {
     const either = slots("0 0 13 * 5", "2026-11-01T00:00:00Z", "2026-11-30T23:59:59Z", "UTC");
 
