@@ -14,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { bundledLibsql } from "./bundle-libsql.mjs";
 import { ensureInstalled, requirePlatform, root } from "./install.mjs";
 
 const dist = join(root, "dist");
@@ -73,7 +74,8 @@ function cliBundle(digest) {
     banner: {
       js: `// ${digest.slice(0, 16)}\nconst __bundleUrl = require("node:url").pathToFileURL(__filename).href;`,
     },
-    plugins: [lazyBuiltins],
+    external: ["pg", "node:sqlite"],
+    plugins: [lazyBuiltins, bundledLibsql],
   };
 }
 
