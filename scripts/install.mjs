@@ -13,7 +13,9 @@ const MINIMUM_NODE = 20;
 export function requirePlatform() {
   const major = Number(process.versions.node.split(".")[0]);
   if (major < MINIMUM_NODE) {
-    console.error(`nightshift: Node ${process.versions.node} is too old; install Node ${MINIMUM_NODE} or newer.`);
+    console.error(
+      `nightshift: Node ${process.versions.node} is too old; install Node ${MINIMUM_NODE} or newer.`,
+    );
     process.exit(2);
   }
   if (process.platform === "win32") {

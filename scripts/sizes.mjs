@@ -31,7 +31,10 @@ export async function checkSizes() {
         if (ts.isFunctionLike(node) && node.body) {
           const first = source.getLineAndCharacterOfPosition(node.getStart()).line;
           const length = source.getLineAndCharacterOfPosition(node.end).line - first + 1;
-          if (length > functionLines) complaints.push(`${relative(root, file)}:${first + 1}: function of ${length} lines (limit ${functionLines})`);
+          if (length > functionLines)
+            complaints.push(
+              `${relative(root, file)}:${first + 1}: function of ${length} lines (limit ${functionLines})`,
+            );
         }
         ts.forEachChild(node, visit);
       };

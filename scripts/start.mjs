@@ -11,7 +11,10 @@ await build();
 
 const home = process.env.NIGHTSHIFT_HOME ?? join(root, ".nightshift");
 const args = [join(root, "bin", "nightshift.js"), "up", "--seed-samples", ...process.argv.slice(2)];
-const child = spawn(process.execPath, args, { stdio: "inherit", env: { ...process.env, NIGHTSHIFT_HOME: home } });
+const child = spawn(process.execPath, args, {
+  stdio: "inherit",
+  env: { ...process.env, NIGHTSHIFT_HOME: home },
+});
 
 // The node drains on these itself (L13); this wrapper only stays until it has ended.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {

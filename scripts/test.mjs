@@ -32,8 +32,12 @@ function run(label, node, args, env = {}) {
     counts.failed += 1;
     return;
   }
-  const { numPassedTests, numFailedTests, numPendingTests, numTodoTests, testResults } = JSON.parse(readFileSync(report, "utf8"));
-  const brokenFiles = testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0).length;
+  const { numPassedTests, numFailedTests, numPendingTests, numTodoTests, testResults } = JSON.parse(
+    readFileSync(report, "utf8"),
+  );
+  const brokenFiles = testResults.filter(
+    (file) => file.status === "failed" && file.assertionResults.length === 0,
+  ).length;
   counts.passed += numPassedTests;
   counts.failed += numFailedTests + brokenFiles;
   counts.skipped += numPendingTests + numTodoTests;
@@ -57,11 +61,16 @@ if (isFaults) {
   if (filters.length === 0) {
     for (const { major, path } of otherNodes()) {
       // What depends on the Node version: the SQLite driver, processes, and the built CLI.
-      run(`Node ${major}`, path, ["test/contract", "test/store/", "test/execute", "test/app/lifecycle"], { NIGHTSHIFT_TEST_NODE: path, NIGHTSHIFT_TEST_ENGINES: "sqlite" });
+      run(`Node ${major}`, path, ["test/contract", "test/store/", "test/execute", "test/app/lifecycle"], {
+        NIGHTSHIFT_TEST_NODE: path,
+        NIGHTSHIFT_TEST_ENGINES: "sqlite",
+      });
     }
   }
 }
 rmSync(scratch, { recursive: true, force: true });
 console.log("");
-console.log(`${counts.passed} passed, ${counts.failed} failed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ""}`);
+console.log(
+  `${counts.passed} passed, ${counts.failed} failed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ""}`,
+);
 process.exit(counts.failed > 0 || counts.passed === 0 ? 1 : 0);
