@@ -66,7 +66,7 @@ async function openNodeSqlite(path: string): Promise<SqliteDatabase | undefined>
 
 async function openLibsql(path: string): Promise<SqliteDatabase> {
   const { default: Database } = await import("libsql");
-  const database = new Database(path);
+  const database = openOrThrow(() => new Database(path));
   return {
     prepare(sql) {
       const statement = database.prepare(sql);
@@ -80,6 +80,15 @@ async function openLibsql(path: string): Promise<SqliteDatabase> {
     exec: (script) => void database.exec(script),
     close: () => void database.close(),
   };
+}
+
+/** libsql gives no code when it cannot open a file; whatever else is wrong with it shows at the first statement. */
+function openOrThrow<Database>(open: () => Database): Database {
+  try {
+    return open();
+  } catch (error) {
+    throw Object.assign(error as Error, { code: "SQLITE_CANTOPEN" });
+  }
 }
 
 /** Opens a file with the named driver, or with what this Node has. Errors are the driver's own. */
