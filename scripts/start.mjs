@@ -1,6 +1,6 @@
 // `npm start`: install, build, and run a node whose home is `.nightshift/` in this checkout, unless NIGHTSHIFT_HOME is set.
 
-import { spawn } from "node:child_process";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { build } from "./build.mjs";
 import { ensureInstalled, requirePlatform, root } from "./install.mjs";
@@ -9,18 +9,13 @@ requirePlatform();
 ensureInstalled();
 await build();
 
-const home = process.env.NIGHTSHIFT_HOME ?? join(root, ".nightshift");
-const args = [join(root, "bin", "nightshift.js"), "up", "--seed-samples", ...process.argv.slice(2)];
-const child = spawn(process.execPath, args, {
-  stdio: "inherit",
-  env: { ...process.env, NIGHTSHIFT_HOME: home },
-});
-
-// The node drains on these itself (L13); this wrapper only stays until it has ended.
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
-  process.on(signal, () => {
-    // A terminal sends Ctrl-C to the whole group already; other signals reach only this process.
-    if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
-  });
-}
-child.on("exit", (code, signal) => process.exit(signal ? 130 : (code ?? 1)));
+// In this process, not in a child: Ctrl-C reaches the node once, and nothing stands between it and its drain (L13).
+process.env.NIGHTSHIFT_HOME ??= join(root, ".nightshift");
+process.argv = [
+  process.argv[0] ?? "node",
+  join(root, "bin", "nightshift.js"),
+  "up",
+  "--seed-samples",
+  ...process.argv.slice(2),
+];
+createRequire(import.meta.url)(join(root, "bin", "nightshift.js"));

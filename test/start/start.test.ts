@@ -42,15 +42,21 @@ test.skipIf(!canClone)(
     await fired;
     process.kill(group, "SIGINT");
 
-    expect(await ended, output).toBe(0);
+    // npm itself may end by the signal; what counts is that the node said goodbye.
+    expect([0, null], output).toContain(await ended);
     expect(output).toContain("Look further:");
+    const nodes = JSON.parse(nightshift(clone, "node", "list"));
+    expect(nodes).toMatchObject([{ state: "stopped", liveRuns: 0 }]);
     expect(statSync(join(clone, ".nightshift")).mode & 0o777).toBe(0o700);
     expect(execFileSync("git", ["status", "--porcelain"], { cwd: clone, encoding: "utf8" })).toBe("");
-    const audit = execFileSync(
-      process.execPath,
-      ["bin/nightshift.js", "--home", ".nightshift", "run", "audit", "--json"],
-      { cwd: clone, encoding: "utf8" },
-    );
+    const audit = nightshift(clone, "run", "audit");
     expect(JSON.parse(audit)).toMatchObject({ isClean: true });
   },
 );
+
+function nightshift(clone: string, ...args: string[]): string {
+  return execFileSync(process.execPath, ["bin/nightshift.js", "--home", ".nightshift", ...args, "--json"], {
+    cwd: clone,
+    encoding: "utf8",
+  });
+}
