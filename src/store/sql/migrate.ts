@@ -40,9 +40,11 @@ async function readVersion(statements: Statements, engine: EngineName): Promise<
 }
 
 async function hasMeta(statements: Statements, engine: EngineName): Promise<boolean> {
+  // Not `to_regclass`: a session that found no table before it waited for the lock remembers that (its catalogue cache
+  // is not told within a transaction) and would create what another process has created meanwhile.
   const sql =
     engine === "postgres"
-      ? `SELECT 1 AS "found" WHERE to_regclass('meta') IS NOT NULL`
+      ? `SELECT 1 AS "found" FROM pg_catalog.pg_tables WHERE "schemaname" = ANY (current_schemas(false)) AND "tablename" = 'meta'`
       : `SELECT 1 AS "found" FROM sqlite_master WHERE type = 'table' AND name = 'meta'`;
   return (await statements.get(sql)) !== undefined;
 }
