@@ -15,6 +15,16 @@ const EVENTS_PER_TRANSACTION = 32_768;
 const EVENT: Columns = { n: "int", runId: "text", jobId: "text", at: "int", kind: "text", data: "json" };
 /** Added to transaction ids, raised when a ledger moves to a younger server (open-ledger.ts). */
 const OFFSET = `COALESCE((SELECT "value"::bigint FROM "meta" WHERE "key" = 'eventOffset'), 0)`;
+/**
+ * The oldest transaction under way that may write here; those of the server's other databases, found by the lock that
+ * each holds on its own id, cannot, and must not hold our readers up for an hour.
+ */
+const OLDEST_UNFINISHED = `(SELECT COALESCE(min(u."xid"::text::bigint), pg_snapshot_xmax(pg_current_snapshot())::text::bigint)
+  FROM pg_snapshot_xip(pg_current_snapshot()) AS u("xid") WHERE NOT EXISTS (
+    SELECT 1 FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid
+    WHERE l.locktype = 'transactionid' AND l.granted AND l.mode = 'ExclusiveLock'
+      AND l.transactionid::text::bigint = (u."xid"::text::bigint & 4294967295)
+      AND a.datid <> (SELECT oid FROM pg_database WHERE datname = current_database())))`;
 const DEFAULT_LIMIT = 1_000;
 
 /** Writes events in order, last in their transaction. */
@@ -45,7 +55,7 @@ function hasKeys(data: Record<string, unknown>): boolean {
 function visible(dialect: Dialect): string {
   return dialect.engine === "sqlite"
     ? "1 = 1"
-    : `"sequence" < (pg_snapshot_xmin(pg_current_snapshot())::text::bigint + ${OFFSET}) * ${EVENTS_PER_TRANSACTION}`;
+    : `"sequence" < (${OLDEST_UNFINISHED} + ${OFFSET}) * ${EVENTS_PER_TRANSACTION}`;
 }
 
 export async function readEvents(
