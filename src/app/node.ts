@@ -285,7 +285,7 @@ class Node implements NightshiftNode {
         });
       },
     };
-    if ((await recover(deps)) > 0) this.#scheduler.nudge();
+    if ((await recover(deps, this.#draining.signal)) > 0) this.#scheduler.nudge();
   }
 
   #makeWatch(deps: Context & { nodeId: string; leaseMs: number; beatMs: number }): Watch {

@@ -13,6 +13,7 @@ import type { Ledger } from "../records/ledger/index.ts";
 import type { NodeRecord } from "../records/node.ts";
 import type { Outcome } from "../records/outcome.ts";
 import type { HostIdentity, ProcessIdentity, ProcessRecord } from "../records/process.ts";
+import { untilStored } from "./until-stored.ts";
 
 /** L7: a run that began this short before its node died may have killed it. */
 const YOUNG_MS = MINUTE;
@@ -58,8 +59,11 @@ export function provablyDead(
     .map((node) => node.id);
 }
 
-/** One sweep. Returns how many runs were taken over. Throws what the store throws; nothing is half done then. */
-export async function recover(deps: RecoveryDeps): Promise<number> {
+/**
+ * One sweep. Returns how many runs were taken over. Throws what the store throws as long as nothing was taken; what was
+ * taken is ours alone, so its closing waits for the store until `signal` aborts (our death then hands it on).
+ */
+export async function recover(deps: RecoveryDeps, signal: AbortSignal): Promise<number> {
   const nodes = await deps.ledger.nodes();
   const deadNodes = provablyDead(nodes, deps);
   const now = await deps.ledger.now();
@@ -71,7 +75,10 @@ export async function recover(deps: RecoveryDeps): Promise<number> {
   });
   for (const runId of requeued)
     deps.log.warn("run-requeued", { runId, why: "its node died before it began" });
-  if (taken.length > 0) await closeAsUnknown(deps, taken, new Map(nodes.map((node) => [node.id, node])));
+  if (taken.length > 0) {
+    const byId = new Map(nodes.map((node) => [node.id, node]));
+    await untilStored(deps, "close recovered runs", () => closeAsUnknown(deps, taken, byId), signal);
+  }
   return requeued.length + taken.length;
 }
 

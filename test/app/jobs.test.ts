@@ -5,6 +5,7 @@ import type { Context } from "../../src/app/context.ts";
 import { readJobText, replaceJobText, updateJob } from "../../src/app/job-editing.ts";
 import { applyJobs, exportJobs, importHermes } from "../../src/app/job-transfer.ts";
 import { addJob, jobNext, listJobs, pauseJob, removeJob, resumeJob, showJob } from "../../src/app/jobs.ts";
+import { tickOnce } from "../../src/app/node.ts";
 import { formatInstant, HOUR, parseInstant } from "../../src/kernel/time.ts";
 import type { JobDocument } from "../../src/records/job.ts";
 import { testContext, writeScript } from "../support/home.ts";
@@ -277,5 +278,40 @@ describe("moving jobs in and out", () => {
     expect(states).toContainEqual(["Disk", "scheduled", true]);
     expect(states).toContainEqual(["Digest", "paused", false]);
     expect(states).toContainEqual(["Past", "completed", false]);
+  });
+});
+
+describe("repeat and completion", () => {
+  test("T9: raising repeat in the file reopens a completed job, and its count goes on", async () => {
+    const context = await home();
+    await addJob(context, { ...draft, schedule: "every 1s", repeat: 1 });
+    const signal = AbortSignal.timeout(15_000);
+    while ((await showJob(context, "watch")).state !== "completed") {
+      await tickOnce({ context });
+      signal.throwIfAborted();
+      await context.clock.sleep(200, signal);
+    }
+
+    const echo = await updateJob(context, "watch", { repeat: 2 });
+
+    expect(echo).toMatchObject({ state: "scheduled", next: expect.any(String) });
+    expect((await context.ledger.job("watch"))?.cursor.startedSlots).toBe(1);
+  });
+
+  test("T3: re-adding a completed once-job under its old id does not run it again", async () => {
+    const context = await home();
+    const at = formatInstant(Math.ceil((Date.now() + 1_000) / 1_000) * 1_000);
+    await addJob(context, { ...draft, schedule: at });
+    const signal = AbortSignal.timeout(15_000);
+    while ((await showJob(context, "watch")).state !== "completed") {
+      await tickOnce({ context });
+      signal.throwIfAborted();
+      await context.clock.sleep(200, signal);
+    }
+    await removeJob(context, "watch", { isCancelling: false });
+
+    await expect(addJob(context, { ...draft, schedule: at })).rejects.toMatchObject({
+      code: "schedule.past",
+    });
   });
 });

@@ -161,6 +161,10 @@ async function placeCursor(tx: Transaction, { jobId, now, change, next }: Change
     `UPDATE "cursors" SET "nextSlot" = ?, "dueAt" = ?, "revision" = "revision" + 1 WHERE "jobId" = ?`,
     [place?.slot ?? null, place?.dueAt ?? null, jobId],
   );
+  // T9: a definition that has slots to come again reopens its job.
+  if (place && change.kind === "define" && !change.suspended) {
+    await closeSuspension(tx, { jobId, kind: "completed", now });
+  }
 }
 
 async function currentView(tx: Transaction, jobId: string): Promise<JobView> {
