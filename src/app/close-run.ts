@@ -13,7 +13,7 @@ import type { OutputFiles } from "../store/files/output-files.ts";
 import type { Context } from "./context.ts";
 import type { LiveRun } from "./live-run.ts";
 import { type ClosingPlan, planClosing } from "./plan-closing.ts";
-import type { EndedRun, UnknownPlan } from "./recovery.ts";
+import type { EndedRun, RecoveryDeps, UnknownPlan, UnknownPlans } from "./recovery.ts";
 import type { CloseRun } from "./runner.ts";
 import { fraction } from "./system.ts";
 
@@ -38,21 +38,28 @@ export function makePlanClose(context: Context, files: OutputFiles): CloseRun {
 }
 
 /** Recovery's `planUnknowns`: one alert, or one digest for all that died together (O1). */
-export function makePlanUnknowns(context: Context) {
-  return async (ended: readonly EndedRun[], finishedAt: Instant): Promise<UnknownPlan[]> => {
+export function makePlanUnknowns(context: Context): RecoveryDeps["planUnknowns"] {
+  return async (ended, finishedAt) => {
     const planned = await Promise.all(ended.map((one) => planUnknown(context, one, finishedAt)));
     const isDigested =
       planned.filter(({ plan, job }) => plan.next === undefined && job !== undefined).length > 1;
-    return isDigested
-      ? digestedPlans(context, planned)
-      : planned.map((one) => ({ ...one.plan, settle: settleUnknown(context, one, false) }));
+    if (isDigested) return digestedPlans(context, planned);
+    return {
+      plans: planned.map((one) => ({ ...one.plan, settle: settleUnknown(context, one, false) })),
+      leftover: () => [],
+    };
   };
 }
 
-/** Streaks are settled one by one; the last to be settled puts the digest of those whose cause people do not know yet. */
-function digestedPlans(context: Context, planned: readonly PlannedUnknown[]): UnknownPlan[] {
+/**
+ * Streaks are settled one by one; the last to be settled puts the digest of those whose cause people do not know yet, in
+ * the same transaction. Where somebody else closed just that one, the digest is left over for the caller to put.
+ */
+function digestedPlans(context: Context, planned: readonly PlannedUnknown[]): UnknownPlans {
   const news: Parameters<typeof digestUnknowns>[0][number][] = [];
-  return planned.map((one, index) => {
+  let isPut = false;
+  const digest = () => digestUnknowns(news, (job) => context.rowsFor(job.origin));
+  const plans = planned.map((one, index): UnknownPlan => {
     const settle = settleUnknown(context, one, true);
     return {
       ...one.plan,
@@ -64,11 +71,12 @@ function digestedPlans(context: Context, planned: readonly PlannedUnknown[]): Un
         if (one.job && one.plan.next === undefined && !isKnown)
           news.push({ job: one.job, run, outcome: one.ended.outcome });
         if (index < planned.length - 1) return settlement;
-        const digest = digestUnknowns(news, (job) => context.rowsFor(job.origin));
-        return { ...settlement, deliveries: [...settlement.deliveries, ...digest] };
+        isPut = true;
+        return { ...settlement, deliveries: [...settlement.deliveries, ...digest()] };
       },
     };
   });
+  return { plans, leftover: () => (isPut ? [] : digest()) };
 }
 
 interface PlannedUnknown {

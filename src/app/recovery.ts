@@ -8,6 +8,7 @@ import { messageOf } from "../kernel/errors.ts";
 import type { Random } from "../kernel/ids.ts";
 import type { Log } from "../kernel/log.ts";
 import { type Clock, MINUTE } from "../kernel/time.ts";
+import type { NewDelivery } from "../records/delivery.ts";
 import type { Closing, TakenRun } from "../records/ledger/claims.ts";
 import type { Ledger } from "../records/ledger/index.ts";
 import type { NodeRecord } from "../records/node.ts";
@@ -28,6 +29,12 @@ export interface EndedRun {
 
 export type UnknownPlan = Pick<Closing, "state" | "reason" | "next" | "settle">;
 
+export interface UnknownPlans {
+  plans: readonly UnknownPlan[];
+  /** After the closing: what the transaction could not put, because another node had closed the row that carried it. */
+  leftover(): NewDelivery[];
+}
+
 export interface RecoveryDeps {
   ledger: Ledger;
   clock: Clock;
@@ -42,7 +49,7 @@ export interface RecoveryDeps {
     runId: string,
   ): Promise<{ ended: readonly number[]; survivors: readonly number[] }>;
   /** State, next attempt and alerts of each, in order; together, so that one digest can speak for all. */
-  planUnknowns(ended: readonly EndedRun[], finishedAt: number): Promise<UnknownPlan[]>;
+  planUnknowns(ended: readonly EndedRun[], finishedAt: number): Promise<UnknownPlans>;
   /** L7 switched off (`limits.quarantine: false`). */
   isQuarantineOn: boolean;
   /** A suspect died alone: it waits for a person (L7). */
@@ -97,9 +104,11 @@ async function closeAsUnknown(
     const outcome: Outcome = { state: "unknown", why: ownerDied(one.run.state, owner) };
     return { taken: one, outcome, cleanup, isStrike: isStrike(one, owner) };
   });
-  const plans = await deps.planUnknowns(ended, finishedAt);
+  const { plans, leftover } = await deps.planUnknowns(ended, finishedAt);
   const closings = ended.map((one, index) => closingOf(deps, one, { plan: plans[index], finishedAt }));
   const answers = await deps.ledger.closeRuns(closings);
+  const unput = leftover();
+  if (unput.length > 0) await deps.ledger.putDeliveries(unput, finishedAt);
   for (const [index, { taken: one, cleanup, isStrike: isYoung }] of ended.entries()) {
     const { id: runId, jobId, isSuspect } = one.run;
     deps.log.warn("run-recovered", { runId, jobId, ...cleanup, answer: answers[index] });
