@@ -7,8 +7,10 @@ import { makeDigest } from "../deliver/digest.ts";
 import { parseHomes, parseTargets } from "../deliver/targets.ts";
 import { isSameProcess, readHost } from "../execute/host.ts";
 import { Fault } from "../kernel/errors.ts";
+import type { Random } from "../kernel/ids.ts";
 import { type Log, type LogLevel, type LogSink, makeLog } from "../kernel/log.ts";
 import { makeRedact, type Redact } from "../kernel/redact.ts";
+import type { Clock } from "../kernel/time.ts";
 import { type ConfigReading, readConfig } from "../records/config-document.ts";
 import type { Definition } from "../records/definition.ts";
 import type { Origin } from "../records/delivery.ts";
@@ -45,6 +47,9 @@ export interface OpenOptions {
   stdout?: (text: string) => void;
   /** Kinds of work beyond scripts, for embedding programs. */
   work?: WorkTable;
+  /** Another source of time or randomness than the system's: for programs that drive them by hand. */
+  clock?: Clock;
+  random?: Random;
 }
 
 /** How many parsed jobs are kept; a pass over more jobs parses the rest again. */
@@ -53,7 +58,8 @@ const PARSED_JOBS = 20_000;
 /** Opens everything. Throws `home.unusable`, `config.invalid`, `store.*`. The caller closes it. */
 export async function openContext(options: OpenOptions): Promise<Context> {
   requirePlatform();
-  const home = await openHome(options.path, { random: systemRandom });
+  const { clock = systemClock, random = systemRandom } = options;
+  const home = await openHome(options.path, { random });
   const reading = await readHomeConfig(home, options);
   const redact = redactOf(reading);
   const level: LogLevel = options.isDebug ? "debug" : reading.config.logs.level;
@@ -62,8 +68,8 @@ export async function openContext(options: OpenOptions): Promise<Context> {
   const storeUrl = options.storeUrl ?? `sqlite:${home.paths.ledgerFile}`;
   const ledger = await openLedger({
     url: storeUrl,
-    clock: systemClock,
-    random: systemRandom,
+    clock,
+    random,
     host,
     runFolder: home.paths.runFolder,
   });
@@ -72,6 +78,7 @@ export async function openContext(options: OpenOptions): Promise<Context> {
     reading,
     ledger,
     stdout: options.stdout,
+    clock,
     handOver: handOverFrom(options.path, (path) =>
       openContext({ ...options, path, storeUrl: undefined, actor: "profile" }),
     ),
@@ -93,6 +100,7 @@ interface Parts {
 
 function compose(parts: Parts): Context {
   const { options, home, reading, redact, ledger, platforms, log } = parts;
+  const { clock = systemClock, random = systemRandom } = options;
   const { config } = reading;
   const homes = parseHomes(config.deliver.homes, platforms);
   const routeFor = (origin: Origin | undefined) => ({ origin, homes, adapters: platforms });
@@ -100,12 +108,9 @@ function compose(parts: Parts): Context {
     home,
     config,
     ledger,
-    source:
-      ledger.engine === "postgres"
-        ? openDocumentTable(ledger)
-        : openJobFiles(home.paths, { clock: systemClock }),
-    clock: systemClock,
-    random: systemRandom,
+    source: ledger.engine === "postgres" ? openDocumentTable(ledger) : openJobFiles(home.paths, { clock }),
+    clock,
+    random,
     host: parts.host,
     log,
     redact,
@@ -194,11 +199,12 @@ function platformsOf(parts: {
   reading: ConfigReading;
   ledger: Ledger;
   stdout: ((text: string) => void) | undefined;
+  clock: Clock;
   handOver: HandOver;
 }): AdapterTable {
-  const { home, reading, ledger, stdout, handOver } = parts;
+  const { home, reading, ledger, stdout, clock, handOver } = parts;
   return makeAdapters({
-    clock: systemClock,
+    clock,
     local: { home: home.paths.root, outputFileOf: (runId) => outputFileOf(ledger, runId) },
     ...(stdout && { stdout: { write: async (text: string) => stdout(text) } }),
     webhook: webhookOptions(reading),
