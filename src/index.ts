@@ -57,5 +57,5 @@ export async function startNode(
 /** JSON Schemas of job and config files, for editors. */
 export async function jsonSchemas(): Promise<Record<string, unknown>> {
   const { jsonSchemaOfConfig, jsonSchemaOfJob } = await import("./records/job-json-schema.ts");
-  return { job: await jsonSchemaOfJob(), config: await jsonSchemaOfConfig() };
+  return { job: jsonSchemaOfJob(), config: jsonSchemaOfConfig() };
 }

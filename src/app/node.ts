@@ -3,12 +3,10 @@
 // I1. Start order: recover what a dead node left, read definitions, then fire. Stop order is the reverse, and drains (L13).
 // I2. Whatever a part throws ends in the log, never in the process.
 
-import { availableParallelism, hostname } from "node:os";
+import { availableParallelism } from "node:os";
 import { Outbox } from "../deliver/outbox.ts";
-import { groupCpuMs, processStartTime } from "../execute/host.ts";
-import { makeMarkIndex } from "../execute/mark-index.ts";
+import { groupCpuMs } from "../execute/host.ts";
 import { makePipePool, type PipePool } from "../execute/pipe-pool.ts";
-import { runScript, type ScriptDeps } from "../execute/run-script.ts";
 import { endLeftovers } from "../execute/terminate.ts";
 import { messageOf } from "../kernel/errors.ts";
 import { makeId } from "../kernel/ids.ts";
@@ -24,12 +22,14 @@ import { DefinitionWatch } from "./definition-watch.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { changeJob } from "./job-changes.ts";
 import type { LiveRun } from "./live-run.ts";
+import { nodeRecord } from "./node-record.ts";
 import { provablyDead, type RecoveryDeps, recover } from "./recovery.ts";
 import { Repeating } from "./repeating.ts";
 import { Runner } from "./runner.ts";
 import { Scheduler } from "./scheduler.ts";
+import { scriptWork } from "./script-work.ts";
+import { untilStored } from "./until-stored.ts";
 import { inlineWatch, type Watch, workerWatch } from "./watch.ts";
-import { type DoWork, preflightFailure, type WorkTable } from "./work.ts";
 
 /** @source SEMANTICS L4 */
 export const LEASE_MS = 60 * SECOND;
@@ -121,7 +121,7 @@ class Node implements NightshiftNode {
     this.#watch = this.#makeWatch(deps);
     this.#runner = new Runner({
       ...context,
-      work: workTable(context, { marks: makeMarkIndex(context.clock), pipes: this.#pipes }),
+      work: { script: scriptWork(context, this.#pipes), ...context.work },
       watch: this.#watch,
       planClose: makePlanClose(context, files),
       onFree: (live, answer) => this.#onFree(live, answer),
@@ -160,28 +160,16 @@ class Node implements NightshiftNode {
     this.#housekeeping.start();
   }
 
+  /** Waits out a busy store: a node must not fail to start because somebody holds the database for a while. */
   async register(): Promise<void> {
-    const { ledger, host, version, clock } = this.#context;
-    const now = await ledger.now();
-    await ledger.registerNode({
-      id: this.id,
-      name: `${hostname()}:${process.pid}`,
-      hostId: host.hostId,
-      bootId: host.bootId,
-      pid: process.pid,
-      startTime: processStartTime(process.pid) ?? "",
-      version,
-      startedAt: now,
-      lastSeenAt: now,
-      lastPassAt: undefined,
-      clockOffsetMs: clock.now() - now,
-      stoppingAt: undefined,
-      stoppedAt: undefined,
-      maxParallelRuns: this.#maxParallelRuns,
-      liveRuns: 0,
-      url: undefined,
-      lastError: undefined,
-    });
+    const context = this.#context;
+    const record = await nodeRecord(context, { id: this.id, maxParallelRuns: this.#maxParallelRuns });
+    await untilStored(
+      context,
+      "register the node",
+      () => context.ledger.registerNode(record),
+      this.#draining.signal,
+    );
   }
 
   async announceUrl(url: string): Promise<void> {
@@ -295,32 +283,4 @@ class Node implements NightshiftNode {
     const { storeUrl, host, nodeId, leaseMs, beatMs } = deps;
     return workerWatch(watchWorker, { storeUrl, host, nodeId, leaseMs, beatMs }, report);
   }
-}
-
-/** Scripts always, and whatever an embedding program brings. */
-function workTable(context: Context, shared: Pick<ScriptDeps, "marks" | "pipes">): WorkTable {
-  const script: DoWork = ({ job }, ctx) => {
-    if (job.work.kind !== "script") return Promise.resolve(preflightFailure("this is no script job"));
-    const { clock, redact, host, home, scriptPlace, random } = context;
-    return runScript(
-      {
-        ...scriptPlace,
-        ...shared,
-        clock,
-        redact,
-        hostId: host.hostId,
-        workspacesFolder: home.paths.workspacesFolder,
-        newId: () => makeId(clock.now(), random),
-      },
-      {
-        script: job.work.script,
-        args: job.work.args,
-        workdir: job.workdir,
-        env: job.env,
-        timezone: job.timezone,
-      },
-      ctx,
-    );
-  };
-  return { script, ...context.work };
 }

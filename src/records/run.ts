@@ -25,13 +25,6 @@ export const RUN_STATES = [
 export type RunState = (typeof RUN_STATES)[number];
 
 export const LIVE_STATES = ["claimed", "running", "cancelling"] as const satisfies readonly RunState[];
-export const OPEN_STATES = [
-  "queued",
-  "claimed",
-  "running",
-  "waiting",
-  "cancelling",
-] as const satisfies readonly RunState[];
 export const TERMINAL_STATES = [
   "succeeded",
   "partiallySucceeded",
