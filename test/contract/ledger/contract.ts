@@ -2,6 +2,7 @@
 
 import { describe } from "vitest";
 import { claimRules } from "./claims.ts";
+import { definitionRules } from "./definitions.ts";
 import type { Bench } from "./fixtures.ts";
 import { outboxRules } from "./outbox.ts";
 import { readingRules } from "./reading.ts";
@@ -10,6 +11,7 @@ import { slotRules } from "./slots.ts";
 export function ledgerContract(name: string, open: () => Promise<Bench>): void {
   describe(`ledger on ${name}`, () => {
     slotRules(open);
+    definitionRules(open);
     claimRules(open);
     outboxRules(open);
     readingRules(open);
