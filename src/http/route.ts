@@ -68,3 +68,11 @@ export function route<Query extends Parameters>(spec: RouteSpec<Query>): Route {
 export function answer(document: unknown): Answer {
   return { status: 200, document };
 }
+
+/** What people write by hand may come as JSON or as YAML. */
+export const JSON_OR_YAML: readonly MediaType[] = ["application/json", "application/yaml"];
+
+/** A job's version, to be sent back as `If-Match`. */
+export function etag(version: number): { etag: string } {
+  return { etag: `"${version}"` };
+}

@@ -6,6 +6,8 @@ import { onTestFinished } from "vitest";
 import type { Context } from "../../src/app/context.ts";
 import { type NightshiftNode, startNode } from "../../src/app/node.ts";
 import { openContext } from "../../src/app/open-context.ts";
+import { errorSchema } from "../../src/http/contract/nodes.ts";
+import { routes } from "../../src/http/routes/index.ts";
 import { type HttpServer, type ServeOptions, serveHttp } from "../../src/http/serve.ts";
 import { tempFolder } from "../support/temp.ts";
 
@@ -88,13 +90,28 @@ function caller(context: Context, server: HttpServer): Served["call"] {
     });
     const text = await response.text();
     const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
-    return {
-      status: response.status,
-      headers: response.headers,
-      text,
-      json: isJson ? JSON.parse(text) : undefined,
-    };
+    const json = isJson ? JSON.parse(text) : undefined;
+    if (json !== undefined) requireDeclared({ method, path, status: response.status, json });
+    return { status: response.status, headers: response.headers, text, json };
   };
+}
+
+/** Every answer of every test is of the form that the OpenAPI document declares, without a key more or less. */
+function requireDeclared(reply: { method: string; path: string; status: number; json: unknown }): void {
+  const { pathname } = new URL(reply.path, "http://any");
+  const route = routes.find(
+    (one) =>
+      one.method === reply.method.toLowerCase() &&
+      new RegExp(`^/api${one.path.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(pathname),
+  );
+  if (pathname === "/api/openapi.json" && reply.status === 200) return;
+  const schema = route?.answers[reply.status]?.schema ?? errorSchema;
+  if (schema === errorSchema && reply.status < 400)
+    throw new Error(`${reply.method} ${pathname} declares no answer ${reply.status}`);
+  const parsed = schema.safeParse(reply.json);
+  if (parsed.success) return;
+  const issues = JSON.stringify(parsed.error.issues);
+  throw new Error(`${reply.method} ${pathname} ${reply.status} is not as declared: ${issues}`);
 }
 
 /** A job by hand, and one with a schedule far away. */

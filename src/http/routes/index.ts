@@ -3,12 +3,14 @@
 import type { Route } from "../route.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { eventRoute } from "./events.ts";
+import { jobTextRoutes } from "./job-texts.ts";
 import { jobRoutes } from "./jobs.ts";
 import { nodeRoutes } from "./nodes.ts";
 import { runRoutes } from "./runs.ts";
 
 export const routes: readonly Route[] = [
   ...jobRoutes,
+  ...jobTextRoutes,
   ...runRoutes,
   ...deliveryRoutes,
   ...nodeRoutes,
