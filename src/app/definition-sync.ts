@@ -211,5 +211,12 @@ export async function unreadableFiles(context: Context): Promise<{ source: strin
     read: (entry, defaultId) => readEntry(context, entry, { defaultId, now }),
     isPastUnknown: ({ document }) => isPastDocument(context, document, now),
   });
-  return [...state.held].map(([source, { reason }]) => ({ source, why: reason }));
+  // A job that is held already is named with its reason as a job.
+  const isHeldJob = (jobId: string, source: string) => {
+    const job = known.get(jobId);
+    return job?.source === source && job.heldReason !== undefined;
+  };
+  return [...state.held]
+    .filter(([source, { jobId }]) => !isHeldJob(jobId, source))
+    .map(([source, { reason }]) => ({ source, why: reason }));
 }

@@ -180,7 +180,8 @@ export function nodeDocument(node: NodeRecord, isLost: boolean): NodeDocument {
     lastPassAt: iso(node.lastPassAt),
     clockOffsetMs: node.clockOffsetMs,
     maxParallelRuns: node.maxParallelRuns,
-    liveRuns: node.liveRuns,
+    // What its last beat said is no longer true of a node that has ended.
+    liveRuns: node.stoppedAt === undefined && !isLost ? node.liveRuns : 0,
     lastError: node.lastError ?? null,
   };
 }

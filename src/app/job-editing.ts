@@ -1,14 +1,18 @@
 // Changing a job's text without losing any of it (D3): compare, write, record; a lost compare changes nothing.
 
-import { Fault } from "../kernel/errors.ts";
-import { wholeSecond } from "../kernel/time.ts";
+import { isDeepStrictEqual } from "node:util";
+import { Fault, nearestWord } from "../kernel/errors.ts";
+import { type Instant, wholeSecond } from "../kernel/time.ts";
 import type { JobDocument } from "../records/job.ts";
 import { parseJobDocument } from "../records/job-document.ts";
+import { jobSchema } from "../records/job-schema.ts";
 import type { JobView } from "../records/ledger/slots.ts";
+import type { SourceEntry } from "../records/source.ts";
 import { patchYaml } from "../records/yaml-patch.ts";
+import { parseSchedule } from "../schedule/grammar.ts";
 import type { Context } from "./context.ts";
 import { findJob } from "./find-job.ts";
-import { recordDefinition } from "./job-changes.ts";
+import { changeJob, recordDefinition } from "./job-changes.ts";
 import { checkDocument } from "./job-documents.ts";
 import { echo, type JobEcho } from "./job-echo.ts";
 
@@ -48,7 +52,19 @@ export async function updateJob(
   if (options.expectVersion !== undefined && options.expectVersion !== view.definition.version) {
     throw versionConflict(view, `version ${options.expectVersion}`);
   }
-  return replaceText(context, view, { text: patchYaml(text, { ...patch }), digest, isWhole: false });
+  requireKnownKeys(patch);
+  return replaceText(context, view, { text: patchYaml(text, { ...patch }), digest });
+}
+
+/** A key that is set is judged by the codec; one that is removed would vanish without a word. */
+function requireKnownKeys(patch: Partial<JobDocument>): void {
+  const known = Object.keys(jobSchema.shape);
+  const unknown = Object.keys(patch).find((key) => !known.includes(key));
+  if (unknown === undefined) return;
+  const near = nearestWord(unknown, known);
+  throw new Fault("input.usage", `A job has no key "${unknown}".`, {
+    hint: near ? `Did you mean "${near}"?` : `Its keys are ${known.join(", ")}.`,
+  });
 }
 
 /** Replaces the whole text, as an editor does (D3). `digest` is that of the text the person began with. */
@@ -57,45 +73,111 @@ export async function replaceJobText(
   view: JobView,
   edited: { text: string; digest: string },
 ): Promise<JobEcho> {
-  return replaceText(context, view, { ...edited, isWhole: true });
+  return replaceText(context, view, edited);
+}
+
+/** What `replaceJobText` would say, `version` included; nothing is written. */
+export async function previewJobText(
+  context: Context,
+  view: JobView,
+  edited: { text: string },
+): Promise<Pick<JobEcho, "version" | "warnings">> {
+  const { text, warnings } = await readChange(context, view, edited.text);
+  const { version, source } = view.definition;
+  return {
+    version: version + (isUnchanged(view, await context.source.read(source), text) ? 0 : 1),
+    warnings,
+  };
+}
+
+/** The source holds these very bytes, and they are the version in force. */
+function isUnchanged(view: JobView, entry: SourceEntry | undefined, text: string): boolean {
+  return entry !== undefined && entry.text === text && entry.digest === view.definition.digest;
 }
 
 async function replaceText(
   context: Context,
   view: JobView,
-  edited: { text: string; digest: string; isWhole: boolean },
+  edited: { text: string; digest: string },
 ): Promise<JobEcho> {
   const { jobId, source } = view.definition;
+  const change = await readChange(context, view, edited.text);
+  const { document, display, warnings } = change;
+  if (isUnchanged(view, await context.source.read(source), change.text))
+    return echo(context, jobId, {
+      display,
+      warnings: [...warnings, "nothing was changed: it says so already."],
+    });
+  const written = await context.source.write(source, change.text, edited.digest);
+  if (written.kind === "conflict") throw versionConflict(view, "the text this change began with");
+  const { zone, anchor } = change;
+  await recordDefinition(context, { document, digest: written.digest, source, zone, anchor, previous: view });
+  await endHold(context, jobId);
+  return echo(context, jobId, { display, warnings });
+}
+
+/** A text that passes is no reason to hold any more; the next look at the folder would say so too. */
+async function endHold(context: Context, jobId: string): Promise<void> {
+  const view = await context.ledger.job(jobId);
+  if (view?.cursor.suspensions.some(({ kind, to }) => kind === "held" && to === undefined))
+    await changeJob(context, jobId, { kind: "resume", suspension: "held", by: context.actor });
+}
+
+interface Change {
+  /** What is recorded, and the text that goes into the file. */
+  document: JobDocument;
+  text: string;
+  zone: string;
+  anchor: Instant;
+  display: string | undefined;
+  warnings: string[];
+}
+
+/** What the new text means; nothing is written yet. */
+async function readChange(context: Context, view: JobView, text: string): Promise<Change> {
+  const { jobId, source, anchor: oldAnchor, zone } = view.definition;
   const now = await context.ledger.now();
-  const { document, warnings } = parseJobDocument(edited.text, { file: source, defaultId: jobId });
+  const { document, warnings } = parseJobDocument(text, { file: source, defaultId: jobId });
   if (document.id !== jobId) {
     throw new Fault("input.conflict", `The id of job "${jobId}" cannot become "${document.id}".`, {
       hint: "An id never changes; add a new job and remove this one.",
     });
   }
   const before = JSON.parse(view.definition.document) as JobDocument;
-  const isRescheduled =
-    JSON.stringify([before.schedule, before.timezone]) !==
-    JSON.stringify([document.schedule, document.timezone]);
-  const anchor = isRescheduled ? wholeSecond(now) : view.definition.anchor;
-  const checked = await checkDocument(context, document, {
-    now,
-    anchor,
-    zone: view.definition.zone,
-    refusePast: isRescheduled,
-  });
-  const text = isRescheduled ? withFixedTime(edited.text, checked.document) : edited.text;
-  const written = await context.source.write(source, text, edited.digest);
-  if (written.kind === "conflict") throw versionConflict(view, "the text this change began with");
-  await recordDefinition(context, {
-    document: isRescheduled ? checked.document : document,
-    digest: written.digest,
-    source,
+  const isRescheduled = !isSameTiming(before, document, { now, anchor: oldAnchor, zone });
+  const anchor = isRescheduled ? wholeSecond(now) : oldAnchor;
+  const checked = await checkDocument(context, document, { now, anchor, zone, refusePast: isRescheduled });
+  const fixed = isRescheduled
+    ? checked.document
+    : {
+        ...document,
+        ...(before.schedule && { schedule: before.schedule, timezone: before.timezone ?? zone }),
+      };
+  const isRewritten =
+    JSON.stringify([document.schedule, document.timezone]) !==
+    JSON.stringify([fixed.schedule, fixed.timezone]);
+  return {
+    document: fixed,
+    text: isRewritten ? withFixedTime(text, fixed) : text,
     zone: checked.job.timezone,
     anchor,
-    previous: view,
-  });
-  return echo(context, jobId, { display: checked.display, warnings: [...warnings, ...checked.warnings] });
+    display: checked.display,
+    warnings: [...warnings, ...checked.warnings],
+  };
+}
+
+/** The same schedule said again, with its anchor or without, keeps its anchor: applying a file twice moves nothing. */
+function isSameTiming(
+  before: JobDocument,
+  after: JobDocument,
+  fixed: { now: Instant; anchor: Instant; zone: string },
+): boolean {
+  const zone = after.timezone ?? fixed.zone;
+  if (zone !== fixed.zone) return false;
+  const meaning = ({ schedule }: JobDocument) =>
+    schedule === undefined ? undefined : parseSchedule(schedule, { ...fixed, zone }).schedule;
+  if (JSON.stringify(before.schedule) === JSON.stringify(after.schedule)) return true;
+  return isDeepStrictEqual(meaning(before), meaning(after));
 }
 
 /** Somebody else changed the job in between; the caller's text is not lost. */

@@ -1,13 +1,13 @@
 // Jobs in bulk: export, apply, import from Hermes. Each document stands for itself: one that is refused stops no other.
 
-import { isFault, messageOf } from "../kernel/errors.ts";
+import { Fault, isFault, sayFault } from "../kernel/errors.ts";
 import { readHermesJobs } from "../records/hermes-jobs.ts";
 import type { JobDocument } from "../records/job.ts";
-import { formatJobDocument, parseJobDocument } from "../records/job-document.ts";
+import { defaultJobId, formatJobDocument, parseJobDocument } from "../records/job-document.ts";
 import { splitYamlDocuments } from "../records/yaml-stream.ts";
 import type { Context } from "./context.ts";
 import { findJob } from "./find-job.ts";
-import { readJobText, replaceJobText } from "./job-editing.ts";
+import { previewJobText, readJobText, replaceJobText } from "./job-editing.ts";
 import { addJob } from "./jobs.ts";
 
 /** The people's own texts, as they stand; several as one YAML stream. */
@@ -44,29 +44,48 @@ export async function applyJobs(
   context: Context,
   input: { text: string; file: string; isDryRun: boolean },
 ): Promise<TransferResult[]> {
+  const texts = splitYamlDocuments(input.text, input.file);
+  // A file with one job may leave its id to its name, as in jobs/; a stream may not.
+  const defaultId = texts.length === 1 && input.file !== "-" ? defaultJobId(input.file) : "";
   const results: TransferResult[] = [];
-  for (const [index, text] of splitYamlDocuments(input.text, input.file).entries()) {
+  for (const [index, text] of texts.entries()) {
     const file = index === 0 ? input.file : `${input.file}#${index + 1}`;
-    results.push(await settle(`document ${index + 1}`, () => applyOne(context, { ...input, text, file })));
+    results.push(await settle(file, () => applyOne(context, { ...input, text, file, defaultId })));
   }
   return results;
 }
 
-async function applyOne(
-  context: Context,
-  input: { text: string; file: string; isDryRun: boolean },
-): Promise<TransferResult> {
-  const { document } = parseJobDocument(input.text, { file: input.file, defaultId: "" });
+interface OneDocument {
+  text: string;
+  file: string;
+  defaultId: string;
+  isDryRun: boolean;
+}
+
+async function applyOne(context: Context, input: OneDocument): Promise<TransferResult> {
+  const { document } = parseJobDocument(input.text, input);
   const { id } = document;
-  const known = await context.ledger.job(id);
-  if (!known || known.cursor.removedAt !== undefined) {
-    const echo = await addJob(context, document, { isDryRun: input.isDryRun, text: input.text });
-    return { id, action: "created", warnings: echo.warnings, error: null };
+  if (id === "") {
+    throw new Fault("job.invalid", `${input.file}: the document names no id`, {
+      hint: "Write `id: NAME` into it.",
+    });
   }
-  const { view, text, digest } = await readJobText(context, id);
-  if (text === input.text) return { id, action: "unchanged", warnings: [], error: null };
-  const echo = input.isDryRun ? undefined : await replaceJobText(context, view, { text: input.text, digest });
-  return { id, action: "changed", warnings: echo?.warnings ?? [], error: null };
+  return settle(id, async () => {
+    const known = await context.ledger.job(id);
+    if (!known || known.cursor.removedAt !== undefined) {
+      const echo = await addJob(context, document, { isDryRun: input.isDryRun, text: input.text });
+      return { id, action: "created", warnings: echo.warnings, error: null };
+    }
+    return changeOne(context, id, input);
+  });
+}
+
+async function changeOne(context: Context, id: string, input: OneDocument): Promise<TransferResult> {
+  const { view, digest } = await readJobText(context, id);
+  const change = { text: input.text, digest };
+  const echo = await (input.isDryRun ? previewJobText : replaceJobText)(context, view, change);
+  const isSame = echo.version === view.definition.version;
+  return { id, action: isSame ? "unchanged" : "changed", warnings: isSame ? [] : echo.warnings, error: null };
 }
 
 /** Takes over a Hermes jobs.json; what could not be carried stands in the warnings. Never fires a past one-shot. */
@@ -98,6 +117,6 @@ async function settle(id: string, work: () => Promise<TransferResult>): Promise<
     return await work();
   } catch (error) {
     if (!isFault(error) || error.code.startsWith("store.")) throw error;
-    return { id, action: "refused", warnings: [], error: `${messageOf(error)} ${error.hint}` };
+    return { id, action: "refused", warnings: [], error: sayFault(error) };
   }
 }

@@ -10,7 +10,7 @@ export type OptionSpec = readonly [flags: string, description: string, fallback?
 export type Options = Readonly<Record<string, string | boolean | string[] | undefined>>;
 
 export interface Call {
-  /** Positional arguments, in order; missing optional ones are undefined. */
+  /** Positional arguments, in order; missing optional ones are undefined; repeatable ones are the last. */
   args: readonly (string | undefined)[];
   options: Options;
   io: Io;
@@ -46,5 +46,7 @@ export interface CommandSpec {
   options?: readonly OptionSpec[];
   /** Refused inside a run unless the config allows agents to schedule (S1). */
   changesJobs?: boolean;
+  /** Looks at jobs/ first when no node is up, so that a file a person dropped in is known at once. */
+  readsJobFiles?: boolean;
   load: () => Promise<RunCommand>;
 }

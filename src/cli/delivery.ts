@@ -7,12 +7,12 @@ import type { RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
 import { firstLine } from "./format.ts";
 import { print, table } from "./io.ts";
-import { numberOption, textOption, wordsOption } from "./options.ts";
+import { idOption, numberOption, textOption, wordsOption } from "./options.ts";
 
 export const list: RunCommand = async ({ options, io, open }) => {
   const limit = numberOption(options, "limit", { min: 1, max: 1_000 });
   const state = wordsOption(options, "state", DELIVERY_STATES);
-  const before = textOption(options, "before");
+  const before = idOption(options, "before");
   const run = textOption(options, "run");
   const job = textOption(options, "job");
   const context = await open();

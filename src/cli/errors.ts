@@ -1,6 +1,6 @@
 // From a fault's code to an exit code (U1), and how a fault is printed. Nothing else in the CLI maps errors.
 
-import { type FaultCode, isFault, messageOf } from "../kernel/errors.ts";
+import { type FaultCode, isFault, messageOf, sayFault } from "../kernel/errors.ts";
 
 /** U1: 0 ok · 1 the work failed · 2 wrong usage or input · 3 unknown · 4 `--wait` ran out · 130 interrupted. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, unknown: 3, waitRanOut: 4, interrupted: 130 } as const;
@@ -22,31 +22,46 @@ export function describeError(
   error: unknown,
   options: { isJson: boolean; isDebug: boolean },
 ): { text: string; exitCode: number } {
-  if (!isFault(error)) {
-    const text =
-      options.isDebug && error instanceof Error
-        ? (error.stack ?? error.message)
-        : `${messageOf(error)} (a bug in Nightshift; --debug shows where)`;
-    return { text: `nightshift: ${text}`, exitCode: EXIT.failed };
-  }
-  const { file, line, column } = error.place ?? {};
-  const where = [file, line, column].filter((part) => part !== undefined).join(":");
-  const exitCode = exitCodeOf(error.code);
-  if (options.isJson) {
-    const { code, message, hint, place, details } = error;
+  if (!isFault(error)) return describeBug(error, options);
+  const { code, message, hint, place, details } = error;
+  const exitCode = exitCodeOf(code);
+  if (options.isJson)
     return {
-      text: JSON.stringify({
-        error: { code, message, hint, place: place ?? null, details: details ?? null },
-      }),
+      text: errorDocument({ code, message, hint, place: place ?? null, details: details ?? null }),
       exitCode,
     };
-  }
+  const { file, line, column } = place ?? {};
+  const where = [file, line, column].filter((part) => part !== undefined).join(":");
   const stack = options.isDebug ? `\n${error.stack ?? ""}` : "";
-  const said = `${where && !error.message.startsWith(where) ? `${where}: ` : ""}${sentence(error.message)}`;
-  const hint = sentence(error.hint.charAt(0).toUpperCase() + error.hint.slice(1));
-  return { text: `nightshift: ${said}${said.endsWith(hint) ? "" : ` ${hint}`}${stack}`, exitCode };
+  const said = sayFault(error);
+  return {
+    text: `nightshift: ${where && !message.startsWith(where) ? `${where}: ` : ""}${said}${stack}`,
+    exitCode,
+  };
 }
 
-function sentence(text: string): string {
-  return /[.!?…]$/.test(text) ? text : `${text}.`;
+function describeBug(error: unknown, options: { isJson: boolean; isDebug: boolean }) {
+  const message =
+    options.isDebug && error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
+  const hint = "This is a bug in Nightshift; --debug shows where.";
+  const text = options.isJson
+    ? errorDocument({ code: "bug", message, hint, place: null, details: null })
+    : `nightshift: ${message} (${hint.replace(/^This is | *\.$/g, "")})`;
+  return { text, exitCode: EXIT.failed };
+}
+
+/** The command line itself was wrong: what commander said, in the same shape as every other error. */
+export function describeUsage(said: string, options: { isJson: boolean }): string {
+  const message = said
+    .replace(/^error: /, "")
+    .trim()
+    .replace(/\n/g, " ");
+  const sentence = `${message.charAt(0).toUpperCase()}${message.slice(1)}`.replace(/(?<![.?!)])$/, ".");
+  const hint = "Add --help to see what belongs here.";
+  if (!options.isJson) return `nightshift: ${sentence} ${hint}`;
+  return errorDocument({ code: "input.usage", message: sentence, hint, place: null, details: null });
+}
+
+function errorDocument(error: Record<string, unknown>): string {
+  return JSON.stringify({ error });
 }

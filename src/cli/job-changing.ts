@@ -5,11 +5,11 @@ import type { RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
 import { print } from "./io.ts";
 import { stateText } from "./job-text.ts";
-import { instantOption, isSet, textOption } from "./options.ts";
+import { isSet, laterOption, textOption } from "./options.ts";
 
 export const pause: RunCommand = async ({ args: [id = ""], options, io, open }) => {
   const context = await open();
-  const until = instantOption(options, "until", context.clock.now());
+  const until = laterOption(options, "until", context.clock.now());
   const reason = textOption(options, "reason");
   const job = await pauseJob(context, id, {
     ...(reason !== undefined && { reason }),

@@ -1,8 +1,9 @@
 // `job list | show | next`.
 
-import { JOB_STATES, type JobShowDocument } from "../app/documents.ts";
+import { JOB_STATES, type JobShowDocument, type JobState } from "../app/documents.ts";
 import { jobText } from "../app/job-editing.ts";
 import { jobNext, listJobs, showJob } from "../app/jobs.ts";
+import { unusedFiles } from "../app/unused-files.ts";
 import type { RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
 import { instant } from "./format.ts";
@@ -12,13 +13,28 @@ import { numberOption, wordsOption } from "./options.ts";
 
 export const list: RunCommand = async ({ options, io, open }) => {
   const states = wordsOption(options, "state", JOB_STATES);
-  const all = await listJobs(await open());
+  const context = await open();
+  const all = await listJobs(context);
   const jobs = states ? all.filter((job) => states.includes(job.state)) : all;
-  print(io, jobs, () =>
-    jobs.length === 0 ? "No jobs. Add one: nightshift job add --help" : table(HEADER, jobs.map(row)),
-  );
+  print(io, jobs, () => listText(jobs, all.length));
+  if (!io.isJson && !states)
+    for (const { source, why } of await unusedFiles(context)) io.note(`not used  ${source}: ${why}`);
   return EXIT.ok;
 };
+
+/** The table, and below it why some jobs do not fire. */
+function listText(jobs: readonly JobShowDocument[], known: number): string {
+  if (known === 0) return "No jobs. Add one: nightshift job add --help";
+  if (jobs.length === 0) return "No job is in that state.";
+  const reasons = jobs.filter(({ state, stateReason }) => stateReason && STANDING.includes(state));
+  return [
+    table(HEADER, jobs.map(row)),
+    ...reasons.map(({ id, state, stateReason }) => `${state.padEnd(9)} ${id}: ${stateReason}`),
+  ].join("\n");
+}
+
+/** States in which nothing fires until a person acts. */
+const STANDING: readonly JobState[] = ["held", "quarantined"];
 
 const HEADER = ["JOB", "SCHEDULE", "ZONE", "RUNS", "STATE", "NEXT", "LAST"];
 

@@ -28,7 +28,8 @@ export const run: RunCommand = async ({ args: [id = ""], options, io, open }) =>
     io.note(`Running job ${queued.jobId} here as ${queued.id} …`);
     await tickOnce({ context });
   } else if (!(await waitForEnd(context, queued.id, { waitMs: waitMs ?? 0, io }))) {
-    io.note(`Run ${queued.id} has not ended yet.`);
+    io.note(`Run ${queued.id} has not ended yet. See \`nightshift run show ${queued.id}\`.`);
+    if (io.isJson) print(io, await showRun(context, queued.id), () => "");
     return io.signal.aborted ? EXIT.interrupted : EXIT.waitRanOut;
   }
   const ended = await showRun(context, queued.id);

@@ -13,8 +13,9 @@ import { EXIT } from "./errors.ts";
 import { type Io, print } from "./io.ts";
 import { isSet, listOption } from "./options.ts";
 
-export const exportJobs: RunCommand = async ({ args: [ids], io, open }) => {
-  const found = await exportUseCase(await open(), (ids ?? []) as readonly string[]);
+export const exportJobs: RunCommand = async ({ args, io, open }) => {
+  const ids = args.filter((id) => id !== undefined);
+  const found = await exportUseCase(await open(), ids);
   print(io, found, () => found.map(({ text }) => text.trimEnd()).join("\n---\n"));
   return EXIT.ok;
 };

@@ -34,7 +34,12 @@ function switches(options: Options): Partial<JobDocument> {
       hint: "Write true or false.",
     });
   }
-  const unset = Object.fromEntries((listOption(options, "unset") ?? []).map((key) => [key, undefined]));
+  const unset = Object.fromEntries(
+    (listOption(options, "unset") ?? []).map((key) => [
+      key.replace(/[-_]([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+      undefined,
+    ]),
+  );
   return {
     ...unset,
     ...(schedule !== undefined && { schedule: isByHand(schedule) ? undefined : schedule }),

@@ -2,6 +2,7 @@
 
 import { watch } from "node:fs";
 import { open as openFile, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { logFileOf } from "../app/log-file.ts";
 import type { RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
@@ -28,7 +29,8 @@ async function follow(
   start: { file: string; level: (typeof LEVELS)[number]; from: number },
 ): Promise<void> {
   let { from } = start;
-  const watcher = watch(start.file, { signal: io.signal });
+  // The folder, not the file: there may be no log yet, and a log that is turned over is a new file.
+  const watcher = watch(dirname(start.file), { signal: io.signal });
   try {
     await new Promise<void>((resolve) => {
       const read = async () => {

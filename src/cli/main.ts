@@ -10,6 +10,11 @@ export async function main(argv: readonly string[]): Promise<void> {
   const abort = new AbortController();
   const onInterrupt = () => abort.abort(new Error("interrupted"));
   process.once("SIGINT", onInterrupt);
+  // `nightshift run list | head`: whoever closed the pipe has read enough. A node goes on without it.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    onInterrupt();
+  });
   const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
     version: string;
   };

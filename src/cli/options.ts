@@ -81,7 +81,26 @@ export function wordsOption<Word extends string>(
   });
 }
 
+/** An id as lists print it: a page begins behind it, whether its row still exists or not. */
+export function idOption(options: Options, name: string): string | undefined {
+  const text = textOption(options, name);
+  if (text === undefined || /^[0-9a-z]{26}$/.test(text)) return text;
+  throw refused(name, text, "a whole id, as lists print it");
+}
+
+/** An instant or a day to come, or a duration from now. */
+export function laterOption(options: Options, name: string, now: Instant): Instant | undefined {
+  const text = textOption(options, name);
+  if (text === undefined) return undefined;
+  const durationMs = parseDuration(text);
+  const value = durationMs === undefined ? (parseInstant(text) ?? dayStart(text)) : now + durationMs;
+  const expected =
+    "an instant to come such as 2030-01-31T06:00:00Z, a day, or a duration such as 2h (from now)";
+  if (value === undefined || value <= now) throw refused(name, text, expected);
+  return value;
+}
+
 function refused(name: string, value: string, expected: string): Fault {
   const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  return new Fault("input.usage", `--${flag} "${value}" is not ${expected}.`, { hint: `Write ${expected}.` });
+  return new Fault("input.usage", `--${flag} cannot be "${value}".`, { hint: `Write ${expected}.` });
 }

@@ -2,10 +2,11 @@
 
 import { Command, CommanderError, Option } from "commander";
 import type { Context } from "../app/context.ts";
+import { syncWhenAlone } from "../app/sync-when-alone.ts";
 import { Fault, nearestWord } from "../kernel/errors.ts";
 import type { Call, CommandSpec, HomeChoice, OpenExtra, Options } from "./command.ts";
 import { commands } from "./commands/index.ts";
-import { describeError, EXIT } from "./errors.ts";
+import { describeError, describeUsage, EXIT } from "./errors.ts";
 import { type Io, terminalIo } from "./io.ts";
 
 export interface ProgramDeps {
@@ -25,7 +26,7 @@ const NOUNS: Readonly<Record<string, string>> = {
 
 /** Runs the command line. Returns the exit code; never rejects. */
 export async function runProgram(argv: readonly string[], deps: ProgramDeps): Promise<number> {
-  const state = { exitCode: EXIT.ok as number };
+  const state: State = { exitCode: EXIT.ok, isJson: argv.includes("--json") };
   const program = buildProgram(deps, state);
   try {
     await program.parseAsync([...argv], { from: "user" });
@@ -33,14 +34,15 @@ export async function runProgram(argv: readonly string[], deps: ProgramDeps): Pr
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     const options = program.opts<{ json?: boolean; debug?: boolean }>();
-    const isJson = options.json ?? argv.includes("--json");
+    const isJson = options.json ?? state.isJson;
     const { text, exitCode } = describeError(error, { isJson, isDebug: options.debug ?? false });
     process.stderr.write(`${text}\n`);
     return deps.signal.aborted ? EXIT.interrupted : exitCode;
   }
 }
 
-function buildProgram(deps: ProgramDeps, state: { exitCode: number }): Command {
+function buildProgram(deps: ProgramDeps, state: State): Command {
+  const { isJson } = state;
   const program = new Command("nightshift")
     .description("The runtime for work that nobody is watching.")
     .version(deps.version, "-V, --version")
@@ -50,21 +52,33 @@ function buildProgram(deps: ProgramDeps, state: { exitCode: number }): Command {
     .option("--debug", "say more on stderr, with stack traces")
     .exitOverride()
     .showHelpAfterError(false)
-    .configureOutput({ outputError: (text, write) => write(usageLine(text)) });
+    .configureOutput({ outputError: (text, write) => write(`${describeUsage(text, { isJson })}\n`) });
   const nouns = new Map<string, Command>();
   for (const spec of commands) addCommand({ program, nouns, spec, deps, state });
-  program.action(() => program.help());
+  program.allowExcessArguments(true);
+  program.action(() => answerWord(program, { path: "", isError: false }));
   return program;
 }
 
-/** Commander's own refusals, in one line like every other. */
-function usageLine(text: string): string {
-  const said = text
-    .replace(/^error: /, "")
-    .trim()
-    .replace(/\n/g, " ");
-  const sentence = `${said.charAt(0).toUpperCase()}${said.slice(1)}`.replace(/(?<![.?!)])$/, ".");
-  return `nightshift: ${sentence} Add --help to see what belongs here.\n`;
+/** A word that is no command, with the nearest one; no word at all shows the help. */
+function answerWord(command: Command, options: { path: string; isError: boolean }): void {
+  const [word = ""] = command.args;
+  if (command.args.length === 0) command.help({ error: options.isError });
+  const near = nearestWord(
+    word,
+    command.commands.map((one) => one.name()),
+  );
+  throw new Fault("input.usage", `"${`${options.path} ${word}`.trim()}" is no command.`, {
+    hint: near
+      ? `Did you mean \`${["nightshift", options.path, near].filter(Boolean).join(" ")}\`?`
+      : `See \`${["nightshift", options.path, "--help"].filter(Boolean).join(" ")}\`.`,
+  });
+}
+
+interface State {
+  exitCode: number;
+  /** Before options are parsed: an error in them must have the right shape too. */
+  isJson: boolean;
 }
 
 interface Registration {
@@ -72,7 +86,7 @@ interface Registration {
   nouns: Map<string, Command>;
   spec: CommandSpec;
   deps: ProgramDeps;
-  state: { exitCode: number };
+  state: State;
 }
 
 function addCommand({ program, nouns, spec, deps, state }: Registration): void {
@@ -89,7 +103,7 @@ function addCommand({ program, nouns, spec, deps, state }: Registration): void {
   command.action(async () => {
     const options = command.optsWithGlobals<Options>();
     state.exitCode = await callCommand(spec, {
-      args: command.processedArgs as (string | undefined)[],
+      args: (command.processedArgs as (string | string[] | undefined)[]).flat(),
       options,
       deps,
     });
@@ -104,17 +118,7 @@ function nounOf(program: Command, nouns: Map<string, Command>, name: string): Co
     .description(NOUNS[name] ?? name)
     .exitOverride()
     .configureOutput(program.configureOutput());
-  noun.action((_options: unknown, command: Command) => {
-    const [word] = command.args;
-    if (word === undefined) return command.help({ error: true });
-    const near = nearestWord(
-      word,
-      command.commands.map((one) => one.name()),
-    );
-    throw new Fault("input.usage", `"${name} ${word}" is no command.`, {
-      hint: near ? `Did you mean \`nightshift ${name} ${near}\`?` : `See \`nightshift ${name} --help\`.`,
-    });
-  });
+  noun.action(() => answerWord(noun, { path: name, isError: true }));
   noun.allowExcessArguments(true);
   nouns.set(name, noun);
   return noun;
@@ -122,7 +126,7 @@ function nounOf(program: Command, nouns: Map<string, Command>, name: string): Co
 
 async function callCommand(
   spec: CommandSpec,
-  input: { args: (string | undefined)[]; options: Options; deps: ProgramDeps },
+  input: { args: Call["args"]; options: Options; deps: ProgramDeps },
 ): Promise<number> {
   const { options, deps } = input;
   const io = terminalIo({
@@ -143,6 +147,7 @@ async function callCommand(
       const context = await deps.openContext(home, { actor: actorOf(io), isDebug: io.isDebug, ...extra });
       opened.push(context);
       if (spec.changesJobs) refuseInsideRun(io, context);
+      if (spec.readsJobFiles) await syncWhenAlone(context, io.signal);
       return context;
     },
   };

@@ -1,10 +1,12 @@
 // `run cancel | retry | resolve`.
 
+import type { Context } from "../app/context.ts";
+import { nodesUp } from "../app/nodes.ts";
 import { cancelRun, resolveRun, retryRun } from "../app/runs.ts";
 import { Fault } from "../kernel/errors.ts";
 import type { RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
-import { print } from "./io.ts";
+import { type Io, print } from "./io.ts";
 import { isSet, textOption } from "./options.ts";
 
 export const cancel: RunCommand = async ({ args: [id = ""], io, open }) => {
@@ -16,10 +18,18 @@ export const cancel: RunCommand = async ({ args: [id = ""], io, open }) => {
 };
 
 export const retry: RunCommand = async ({ args: [id = ""], options, io, open }) => {
-  const run = await retryRun(await open(), id, { isSameKey: isSet(options, "sameKey") });
+  const context = await open();
+  const run = await retryRun(context, id, { isSameKey: isSet(options, "sameKey") });
   print(io, run, () => `Queued as run ${run.id}. See \`nightshift run show ${run.id}\`.`);
+  await noteNoNode(context, io);
   return EXIT.ok;
 };
+
+/** Queued work waits for a node: a person should know that there is none. */
+async function noteNoNode(context: Context, io: Io): Promise<void> {
+  if ((await nodesUp(context)).length === 0)
+    io.note("No node is up to run it: `nightshift up`, or `nightshift tick` for one pass.");
+}
 
 const RESOLUTIONS = ["succeeded", "failed", "rerun"] as const;
 
@@ -32,7 +42,9 @@ export const resolve: RunCommand = async ({ args: [id = ""], options, io, open }
     });
   }
   const note = textOption(options, "note");
-  const run = await resolveRun(await open(), id, { as, ...(note !== undefined && { note }) });
+  const context = await open();
+  const run = await resolveRun(context, id, { as, ...(note !== undefined && { note }) });
   print(io, run, () => `Run ${run.id} is resolved as ${as}.`);
+  if (as === "rerun") await noteNoNode(context, io);
   return EXIT.ok;
 };

@@ -7,7 +7,7 @@ import type { RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
 import { describeOutcome, duration, instant, latenessOf } from "./format.ts";
 import { print, table } from "./io.ts";
-import { instantOption, numberOption, textOption, wordsOption } from "./options.ts";
+import { idOption, instantOption, numberOption, textOption, wordsOption } from "./options.ts";
 
 export const list: RunCommand = async ({ options, io, open }) => {
   const limit = numberOption(options, "limit", { min: 1, max: 1_000 });
@@ -15,7 +15,7 @@ export const list: RunCommand = async ({ options, io, open }) => {
   const context = await open();
   const since = instantOption(options, "since", context.clock.now());
   const job = textOption(options, "job");
-  const before = textOption(options, "before");
+  const before = idOption(options, "before");
   const runs = await listRuns(context, {
     ...(job !== undefined && { job: (await context.findJob(job)).definition.jobId }),
     ...(state && { state }),

@@ -7,7 +7,9 @@ import { EXIT } from "./errors.ts";
 import { print } from "./io.ts";
 import { instantOption, numberOption, textOption } from "./options.ts";
 
-export const schedule: RunCommand = async ({ args: [text = ""], options, io, home }) => {
+export const schedule: RunCommand = async ({ args, options, io, home }) => {
+  // People forget the quotes: `schedule every 5m`.
+  const text = args.join(" ");
   const count = numberOption(options, "count", { min: 0, max: 10_000 }) ?? 5;
   const { zone, now } = await previewZone(home.path, textOption(options, "timezone"), io.env);
   const from = instantOption(options, "from", now) ?? now;

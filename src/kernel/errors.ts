@@ -89,6 +89,17 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** What happened and what to do, as sentences; a hint that the message holds already is not said twice. */
+export function sayFault({ message, hint }: Pick<Fault, "message" | "hint">): string {
+  const bare = hint.replace(/[.!?…]$/, "");
+  if (message.toLowerCase().includes(bare.toLowerCase())) return asSentence(message);
+  return `${asSentence(message)} ${asSentence(hint.charAt(0).toUpperCase() + hint.slice(1))}`;
+}
+
+function asSentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
+
 /** Ends a `switch` over a union: reached only by a bug. */
 export function assertNever(value: never): never {
   throw new Error(`unexpected value: ${JSON.stringify(value)}`);

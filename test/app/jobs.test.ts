@@ -226,7 +226,7 @@ describe("moving jobs in and out", () => {
 
     expect(results.map(({ id, action }) => `${id} ${action}`)).toEqual([
       "a created",
-      "document 2 refused",
+      "jobs.yaml#2 refused",
       "c created",
     ]);
     expect(results[1]?.error).toContain('did you mean "schedule"');

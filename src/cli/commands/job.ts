@@ -55,12 +55,14 @@ export const jobCommands: readonly CommandSpec[] = [
     path: "job list",
     summary: "list jobs",
     options: [["--state <states>", "only these states"]],
+    readsJobFiles: true,
     load: async () => (await import("../job-reading.ts")).list,
   },
   {
     path: "job show",
     args: "<job>",
     summary: "show one job, its state and its next slot",
+    readsJobFiles: true,
     load: async () => (await import("../job-reading.ts")).show,
   },
   {
@@ -68,6 +70,7 @@ export const jobCommands: readonly CommandSpec[] = [
     args: "<job>",
     summary: "print a job's next slots",
     options: [["--count <n>", "how many", "5"]],
+    readsJobFiles: true,
     load: async () => (await import("../job-reading.ts")).next,
   },
   {
@@ -75,6 +78,7 @@ export const jobCommands: readonly CommandSpec[] = [
     args: "<job>",
     summary: "open a job's text in $EDITOR",
     changesJobs: true,
+    readsJobFiles: true,
     load: async () => (await import("../job-edit.ts")).edit,
   },
   {
@@ -89,6 +93,7 @@ export const jobCommands: readonly CommandSpec[] = [
       ...FIELDS,
     ],
     changesJobs: true,
+    readsJobFiles: true,
     load: async () => (await import("../job-update.ts")).update,
   },
   {
@@ -97,9 +102,10 @@ export const jobCommands: readonly CommandSpec[] = [
     summary: "no due slots until it is resumed",
     options: [
       ["--reason <text>", "why"],
-      ["--until <instant>", "resume by itself then"],
+      ["--until <time>", "resume by itself: an instant, a day, or a duration from now"],
     ],
     changesJobs: true,
+    readsJobFiles: true,
     load: async () => (await import("../job-changing.ts")).pause,
   },
   {
@@ -107,6 +113,7 @@ export const jobCommands: readonly CommandSpec[] = [
     args: "<job>",
     summary: "end a pause or a quarantine",
     changesJobs: true,
+    readsJobFiles: true,
     load: async () => (await import("../job-changing.ts")).resume,
   },
   {
@@ -115,6 +122,7 @@ export const jobCommands: readonly CommandSpec[] = [
     summary: "move its file to jobs/.trash and end it; a live run goes on",
     options: [["--cancel", "also end its live runs"]],
     changesJobs: true,
+    readsJobFiles: true,
     load: async () => (await import("../job-changing.ts")).remove,
   },
   {
@@ -125,12 +133,14 @@ export const jobCommands: readonly CommandSpec[] = [
       ["--wait [duration]", "wait for its end, at most so long"],
       ["--here", "run it in this process, not on a node"],
     ],
+    readsJobFiles: true,
     load: async () => (await import("../job-run.ts")).run,
   },
   {
     path: "job export",
     args: "[jobs...]",
     summary: "print jobs as YAML documents",
+    readsJobFiles: true,
     load: async () => (await import("../job-transfer.ts")).exportJobs,
   },
   {

@@ -18,10 +18,16 @@ export const nodeCommands: readonly CommandSpec[] = [
     ],
     load: async () => (await import("../up.ts")).up,
   },
-  { path: "status", summary: "one look at a home", load: async () => (await import("../status.ts")).status },
+  {
+    path: "status",
+    summary: "one look at a home",
+    readsJobFiles: true,
+    load: async () => (await import("../status.ts")).status,
+  },
   {
     path: "doctor",
     summary: "find what is wrong; exit 1 on a finding",
+    readsJobFiles: true,
     load: async () => (await import("../doctor.ts")).doctor,
   },
   {
@@ -57,7 +63,7 @@ export const nodeCommands: readonly CommandSpec[] = [
   },
   {
     path: "schedule",
-    args: "<text>",
+    args: "<text...>",
     summary: "say what a schedule means and when it fires",
     options: [
       ["--timezone <zone>", "IANA zone (default: the config's, else the system's)"],
@@ -75,6 +81,7 @@ export const nodeCommands: readonly CommandSpec[] = [
       ["--down <stretch...>", "no node is up: 02:00..05:00 each day, or two instants"],
       ["--job <job>", "only this job"],
     ],
+    readsJobFiles: true,
     load: async () => (await import("../plan.ts")).plan,
   },
 ];
