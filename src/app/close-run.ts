@@ -29,6 +29,7 @@ export function makePlanClose(context: Context, files: OutputFiles): CloseRun {
       ...plan,
       outcome: withoutFileContent(outcome, outputFile),
       lastActivityAt: live.lastActivityAt,
+      known: live.run,
       ...(outputFile !== undefined && { outputFile }),
       ...(live.process && { endedProcesses: [{ id: live.process.id, exitCode: exitCodeOf(outcome) }] }),
       ...(run.isSuspect && plan.state === "succeeded" && { strike: "clear" as const }),
@@ -136,8 +137,8 @@ async function planFor(
     retry: job?.retry ?? NO_RETRY,
     attempts,
     finishedAt,
-    nextId: makeId(finishedAt, context.random),
-    random: fraction(context.random),
+    nextId: mayRepeat ? makeId(finishedAt, context.random) : "",
+    random: mayRepeat ? fraction(context.random) : 0,
   });
 }
 

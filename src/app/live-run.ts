@@ -1,13 +1,12 @@
 // One live run of this node: its claim, its abort signal with the reason, its activity and its live log.
 
-import { linkAbort } from "../kernel/abort.ts";
 import type { Log } from "../kernel/log.ts";
 import type { Redact } from "../kernel/redact.ts";
 import { type Clock, type Instant, SECOND } from "../kernel/time.ts";
 import type { Job } from "../records/job.ts";
 import type { ClaimedRun } from "../records/ledger/slots.ts";
 import type { ProcessRecord } from "../records/process.ts";
-import type { Claim, NewRunEvent } from "../records/run.ts";
+import type { Claim, NewRunEvent, Run } from "../records/run.ts";
 import type { AbortReason, RunContext } from "../records/run-context.ts";
 import { makeRunLog, type RunLog } from "./run-log.ts";
 
@@ -38,7 +37,8 @@ export class LiveRun {
   ended: Promise<void> = Promise.resolve();
 
   readonly #deps: LiveRunDeps;
-  readonly #abort = linkAbort();
+  /** Made when somebody asks for the signal: most short runs never do. */
+  #abort: AbortController | undefined;
   readonly #runLog: RunLog;
   #reason: AbortReason | undefined;
   #touchedAtMs = 0;
@@ -53,7 +53,18 @@ export class LiveRun {
   }
 
   get signal(): AbortSignal {
+    if (!this.#abort) {
+      this.#abort = new AbortController();
+      if (this.#reason) this.#abort.abort(this.#reason);
+    }
     return this.#abort.signal;
+  }
+
+  /** The claimed row with this node's start. */
+  get run(): Run {
+    return this.startedAt === undefined
+      ? this.claimed.run
+      : { ...this.claimed.run, startedAt: this.startedAt };
   }
 
   get abortReason(): AbortReason | undefined {
@@ -64,11 +75,7 @@ export class LiveRun {
   abort(reason: AbortReason): void {
     if (this.#reason) return;
     this.#reason = reason;
-    this.#abort.abort(reason);
-  }
-
-  release(): void {
-    this.#abort.release();
+    this.#abort?.abort(reason);
   }
 
   takeEvents(): NewRunEvent[] {
@@ -77,10 +84,13 @@ export class LiveRun {
 
   context(): RunContext {
     const { run } = this.claimed;
+    const signal = () => this.signal;
     return {
       run,
       lineage: { rootId: run.rootId, parentId: run.parentId, depth: run.parentId === undefined ? 0 : 1 },
-      signal: this.signal,
+      get signal() {
+        return signal();
+      },
       abortReason: () => this.#reason,
       begin: (process, scriptSha256) =>
         this.#deps.begin(this, {

@@ -165,7 +165,7 @@ export class Runner {
   }
 
   async #begin(live: LiveRun, start: Pick<StartRun, "process" | "scriptSha256">): Promise<boolean> {
-    if (live.signal.aborted) return false;
+    if (live.abortReason !== undefined) return false;
     const startedAt = this.#deps.clock.now();
     const answer = await this.#startRun({ ...start, claim: live.claim, startedAt });
     if (answer === "cancelled") live.abort({ kind: "cancel", by: "request" });
@@ -187,7 +187,6 @@ export class Runner {
       this.#deps.log.error("run-not-closed", { runId: live.claim.runId, error: messageOf(error) });
     } finally {
       this.#deps.watch.remove([live.claim.runId]);
-      live.release();
       this.#live.delete(live.claim.runId);
       this.#deps.onFree(live, answer);
     }

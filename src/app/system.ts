@@ -1,6 +1,6 @@
 // The real clock and the real randomness: the only place below the surfaces that touches them.
 
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomFillSync } from "node:crypto";
 import { uptime } from "node:os";
 import type { Random } from "../kernel/ids.ts";
 import type { Clock } from "../kernel/time.ts";
@@ -31,8 +31,20 @@ export const systemClock: Clock = {
     }),
 };
 
-/** Cryptographic randomness. */
-export const systemRandom: Random = (bytes) => randomBytes(bytes);
+/** Drawn from the system a page at a time: a call for each id costs more than the row it names. */
+const pool = new Uint8Array(4_096);
+let poolUsed = pool.length;
+
+/** Cryptographic randomness; no byte is given out twice. */
+export const systemRandom: Random = (bytes) => {
+  if (bytes > pool.length) return randomBytes(bytes);
+  if (poolUsed + bytes > pool.length) {
+    randomFillSync(pool);
+    poolUsed = 0;
+  }
+  poolUsed += bytes;
+  return pool.slice(poolUsed - bytes, poolUsed);
+};
 
 /** A number in [0, 1) from a random source. */
 export function fraction(random: Random): number {

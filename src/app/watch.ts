@@ -4,6 +4,7 @@ import { Worker } from "node:worker_threads";
 import { messageOf } from "../kernel/errors.ts";
 import type { Job } from "../records/job.ts";
 import { WatchLoop, type WatchLoopDeps } from "./watch-loop.ts";
+import { makeMailbox } from "./watch-mailbox.ts";
 import type { WatchCommand, WatchedRun, WatchReport, WatchWorkerData } from "./watch-protocol.ts";
 
 /** Heartbeats and limits for live runs. All calls return at once; reports come back through the callback. */
@@ -20,8 +21,7 @@ export interface Watch {
 
 type Send = (command: WatchCommand) => void;
 
-/** Commands of one event-loop turn go out together: a message each would cost more than a short run does. */
-function batching(send: Send): Pick<Watch, "add" | "limits" | "began" | "touch" | "remove" | "beat"> {
+function sending(send: Send): Pick<Watch, "add" | "limits" | "began" | "touch" | "remove" | "beat"> {
   return {
     add: (runs) => {
       if (runs.length > 0) send({ kind: "add", runs });
@@ -43,7 +43,7 @@ export function inlineWatch(deps: WatchLoopDeps): Watch {
   const loop = new WatchLoop(deps);
   const ended = loop.run();
   return {
-    ...batching((command) => loop.handle(command)),
+    ...sending((command) => loop.handle(command)),
     async stop() {
       loop.handle({ kind: "stop" });
       await ended;
@@ -55,7 +55,6 @@ export function inlineWatch(deps: WatchLoopDeps): Watch {
 export function workerWatch(url: URL, data: WatchWorkerData, report: (report: WatchReport) => void): Watch {
   const watched = new Map<string, WatchCommand[]>();
   let worker: Worker | undefined;
-  let queue: WatchCommand[] = [];
   let isStopped = false;
 
   const start = () => {
@@ -70,23 +69,21 @@ export function workerWatch(url: URL, data: WatchWorkerData, report: (report: Wa
     });
     return started;
   };
-  const flush = () => {
-    const commands = queue;
-    queue = [];
+  const mailbox = makeMailbox((commands) => {
     if (isStopped) return;
     worker ??= start();
     worker.postMessage(commands);
-  };
+  });
   const send = (command: WatchCommand) => {
     remember(watched, command);
-    if (isStopped || (command.kind !== "add" && worker === undefined && queue.length === 0)) return;
-    queue.push(command);
-    if (queue.length === 1) queueMicrotask(flush);
+    // Without a thread nothing is watched: a beat then has nothing to renew.
+    if (!isStopped && (command.kind !== "beat" || worker !== undefined)) mailbox.put(command);
   };
   return {
-    ...batching(send),
+    ...sending(send),
     async stop() {
       isStopped = true;
+      mailbox.clear();
       await worker?.terminate();
     },
   };

@@ -70,7 +70,9 @@ export interface Closing {
   usage?: Usage;
   outputFile?: string;
   next?: NextAttempt | undefined;
-  /** Pure. `run` is the row as it will stand. Absent = neither streak nor deliveries. */
+  /** The claimed row as its owner knows it, which spares reading it; a cancel request of others need not be in it. */
+  known?: Run;
+  /** Pure. `run` is the row as it will stand (made from `known`, if given). Absent = neither streak nor deliveries. */
   settle?(streak: Streak, run: Run): Settlement;
   /** The processes of the run that are known to have ended. */
   endedProcesses?: readonly { id: string; exitCode: number | undefined }[];

@@ -88,7 +88,7 @@ async function lockJobs(tx: Transaction, json: string): Promise<Map<string, JobR
 
 /** The whole row comes back only when somebody needs it: reading it costs more than writing it. */
 async function closeRows(tx: Transaction, candidates: readonly Closing[], json: string): Promise<Closed[]> {
-  const needsRow = candidates.some(({ settle, next }) => settle !== undefined || next !== undefined);
+  const needsRow = candidates.some(({ settle, next, known }) => !known && (settle || next));
   const returned = needsRow ? columnList(RUN, `"runs"`) : `"runs"."id", "runs"."jobId"`;
   const rows = await tx.all(
     `UPDATE "runs" SET "state" = x."state", "reason" = COALESCE(x."reason", "runs"."reason"), "outcome" = x."outcome", "usage" = x."usage",
@@ -98,11 +98,18 @@ async function closeRows(tx: Transaction, candidates: readonly Closing[], json: 
      RETURNING ${returned}`,
     [json],
   );
-  const runs = new Map(rows.map((row) => [String(row.id), decodeRun(row)]));
+  const closed = new Map(rows.map((row) => [String(row.id), row]));
   return candidates.flatMap((closing) => {
-    const run = runs.get(closing.claim.runId);
-    return run ? [{ closing, run }] : [];
+    const row = closed.get(closing.claim.runId);
+    return row ? [{ closing, run: closing.known ? asClosed(closing, closing.known) : decodeRun(row) }] : [];
   });
+}
+
+/** The row that the statement has just written, without reading it. */
+function asClosed(closing: Closing, known: Run): Run {
+  const { state, reason = known.reason, outcome, usage, outputFile, finishedAt } = closing;
+  const { lastActivityAt = known.lastActivityAt } = closing;
+  return { ...known, state, reason, outcome, usage, outputFile, finishedAt, lastActivityAt };
 }
 
 /** For work that is no job's: nobody counts its failures. */

@@ -232,6 +232,21 @@ export function claimRules(open: () => Promise<Bench>): void {
     expect(await a.deliveries({ state: ["queued"] })).toHaveLength(2);
   });
 
+  test("O1: a row made from what its owner knows settles as the row that stands in the ledger", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    await ledger.enqueue([manualRun(bench)]);
+    const { claim, run } = await startOne(ledger, bench);
+    const settled: Run[] = [];
+    const settle = (streak: Streak, closed: Run) => {
+      settled.push(closed);
+      return { streak, deliveries: [] };
+    };
+    const known = { ...run, ...pickStart(await rowOf(ledger, claim.runId)) };
+    await ledger.closeRuns([fail(bench, claim, { settle, known })]);
+    expect(settled).toEqual([await rowOf(ledger, claim.runId)]);
+  });
+
   test("law 5: a settlement that throws undoes the ending too", async () => {
     const bench = await open();
     const ledger = await bench.open();
@@ -396,4 +411,9 @@ export function claimRules(open: () => Promise<Bench>): void {
 
 function takeOverBy(nodeId: string, bench: Bench, deadNodes: readonly string[] = []) {
   return { nodeId, now: bench.now(), leaseMs: LEASE_MS, deadNodes };
+}
+
+/** What a start changes in a row. */
+function pickStart({ startedAt, lastActivityAt, scriptSha256 }: Run) {
+  return { startedAt, lastActivityAt, scriptSha256 };
 }
