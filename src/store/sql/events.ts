@@ -6,9 +6,14 @@
 
 import type { NewRunEvent, RunEvent } from "../../records/run.ts";
 import type { Columns } from "./columns.ts";
-import type { Row, Statements } from "./connection.ts";
+import type { Connection, Row, Statements } from "./connection.ts";
 import type { Dialect } from "./dialect.ts";
-import type { Store } from "./store.ts";
+
+/** What reading events needs of a store. */
+interface EventStore {
+  readonly connection: Connection;
+  readonly dialect: Dialect;
+}
 
 /** 2^15: leaves 2^38 transactions below 2^53, nine years at a thousand a second. */
 const EVENTS_PER_TRANSACTION = 32_768;
@@ -59,7 +64,7 @@ function visible(dialect: Dialect): string {
 }
 
 export async function readEvents(
-  store: Store,
+  store: EventStore,
   filter: { after?: number; runId?: string; jobId?: string; limit?: number },
 ): Promise<RunEvent[]> {
   const where = [visible(store.dialect), `"sequence" > ?`];
@@ -90,7 +95,7 @@ function decodeEvent(row: Row): RunEvent {
   };
 }
 
-export async function lastSequence(store: Store): Promise<number> {
+export async function lastSequence(store: EventStore): Promise<number> {
   const row = await store.connection.get(
     `SELECT "sequence" FROM "runEvents" WHERE ${visible(store.dialect)} ORDER BY "sequence" DESC LIMIT 1`,
   );
@@ -98,7 +103,7 @@ export async function lastSequence(store: Store): Promise<number> {
 }
 
 /** Keeps sequences growing when a dump was restored into a server whose transaction ids are lower. */
-export async function alignEventOffset(store: Store): Promise<void> {
+export async function alignEventOffset(store: EventStore): Promise<void> {
   if (store.dialect.engine === "sqlite") return;
   await store.connection.run(
     `INSERT INTO "meta" ("key", "value")

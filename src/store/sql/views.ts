@@ -116,11 +116,6 @@ export function definitionOf(
   return definitions.get(definitionKey(run.jobId, run.version));
 }
 
-/** Whether an open suspension of the view is of one of these kinds. */
-export function isSuspended(view: JobView, kind: Suspension["kind"]): boolean {
-  return view.cursor.suspensions.some((suspension) => suspension.kind === kind);
-}
-
 /** The dedupe key of a slot (L2). */
 export function slotKey(jobId: string, slot: Instant): string {
   return `job/${jobId}/${formatInstant(slot)}`;
