@@ -12,7 +12,6 @@ import type { Run } from "../../src/records/run.ts";
 import { manualClock } from "../support/clock.ts";
 
 export const START = Date.parse("2026-11-29T06:00:00Z");
-const log = silentLog;
 export const redact = makeRedact([]);
 
 /** The real table; `local` keeps nothing unless a home is given. */
