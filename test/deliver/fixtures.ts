@@ -3,7 +3,6 @@
 import { adapterTable } from "../../src/deliver/adapter-table.ts";
 import { type AdapterOptions, makeAdapters } from "../../src/deliver/adapters/index.ts";
 import type { RouteContext } from "../../src/deliver/route.ts";
-import { silentLog } from "../../src/kernel/log.ts";
 import { makeRedact } from "../../src/kernel/redact.ts";
 import type { Clock } from "../../src/kernel/time.ts";
 import type { Adapter, Delivery, SendRequest, Target } from "../../src/records/delivery.ts";
