@@ -56,10 +56,8 @@ export function buildApi(deps: ApiDeps): Hono {
     guard(c, deps);
     await next();
   });
-  app.get("/api/openapi.json", async (c) => {
-    const { openApiDocument } = await import("./openapi.ts");
-    return c.json(openApiDocument({ version: deps.context.version, routes }));
-  });
+  const description = describeOnce(deps.context.version);
+  app.get("/api/openapi.json", async (c) => c.json(await description()));
   for (const route of routes) {
     app.on(route.method.toUpperCase(), honoPath(route), (c) => callRoute(c, route, deps));
   }
@@ -68,6 +66,15 @@ export function buildApi(deps: ApiDeps): Hono {
   });
   app.onError((error, c) => refusal(error, c, deps));
   return app;
+}
+
+/** Made when it is first asked for, and kept: making it takes tens of milliseconds of the node's own thread. */
+function describeOnce(version: string): () => Promise<Record<string, unknown>> {
+  let made: Promise<Record<string, unknown>> | undefined;
+  return () => {
+    made ??= import("./openapi.ts").then(({ openApiDocument }) => openApiDocument({ version, routes }));
+    return made;
+  };
 }
 
 function guard(c: HonoContext, { own, context }: ApiDeps): void {
