@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
+import type { Context } from "../../src/app/context.ts";
 import { waitForChange } from "../../src/app/wait-for-change.ts";
 import { readEvents } from "./event-reader.ts";
 import { BY_HAND, type Served, serve, YEARLY } from "./server.ts";
@@ -111,6 +112,24 @@ describe("runs", () => {
     expect((await call("POST", `/api/runs/${id}/resolve`)).status).toBe(400);
   });
 
+  test("L1: an unknown run is resolved once; the row itself stays unknown, a rerun queues another", async () => {
+    const { call, context } = await serve();
+    await call("POST", "/api/jobs", { body: BY_HAND });
+    const [first, second] = [await leaveUnknown(context, call), await leaveUnknown(context, call)];
+    const body = { as: "succeeded", note: "seen in the bank" };
+    expect((await call("POST", `/api/runs/${first}/resolve`, { body })).json).toMatchObject({
+      state: "unknown",
+      outcome: { state: "unknown", why: "its node died" },
+      resolutions: [{ as: "succeeded", by: "http", note: "seen in the bank" }],
+    });
+    const again = await call("POST", `/api/runs/${first}/resolve`, { body: { as: "failed" } });
+    expect([again.status, again.json.error.code]).toEqual([409, "input.conflict"]);
+    await call("POST", `/api/runs/${second}/resolve`, { body: { as: "rerun" } });
+    expect((await call("GET", "/api/runs?limit=1")).json).toMatchObject([
+      { trigger: "rerun", state: "queued" },
+    ]);
+  });
+
   test.each(["", "/tree", "/events", "/explain"])("an unknown run is 404: GET /runs/{id}%s", async (tail) => {
     const { call } = await serve();
     const reply = await call("GET", `/api/runs/01nobody${tail}`);
@@ -194,4 +213,26 @@ async function untilDelivery(
     if (delivery && isWanted(delivery.state)) return delivery;
     await waitForChange(context, { signal });
   }
+}
+
+/** A run whose node began it and never told how it ended. */
+async function leaveUnknown(context: Context, call: Served["call"]): Promise<string> {
+  const { id } = (await call("POST", "/api/jobs/hello/run")).json;
+  const { ledger, decide, digest } = context;
+  const now = await ledger.now();
+  const { claimed } = await ledger.pass({
+    nodeId: "dead",
+    now,
+    capacity: 1,
+    liveRuns: 0,
+    leaseMs: 60_000,
+    decide,
+    digest,
+    cannotPrepare: () => undefined,
+  });
+  const claim = claimed[0]!.claim;
+  await ledger.startRuns([{ claim, startedAt: now }]);
+  const outcome = { state: "unknown", why: "its node died" } as const;
+  await ledger.closeRuns([{ claim, state: "unknown", reason: undefined, outcome, finishedAt: now }]);
+  return id;
 }
