@@ -151,7 +151,8 @@ async function readChange(context: Context, view: JobView, text: string): Promis
     ? checked.document
     : {
         ...document,
-        ...(before.schedule && { schedule: before.schedule, timezone: before.timezone ?? zone }),
+        ...(before.schedule && { schedule: before.schedule }),
+        ...(before.timezone !== undefined && { timezone: before.timezone }),
       };
   const isRewritten =
     JSON.stringify([document.schedule, document.timezone]) !==
