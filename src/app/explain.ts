@@ -16,6 +16,8 @@ export interface ExplainFacts {
   job: { state: JobState; stateReason: string | null } | undefined;
   /** Open runs of the same job, this one included. */
   openRuns: readonly OpenRun[];
+  /** For `waiting: node`: what the nodes that looked at it lack. */
+  lacks?: string | undefined;
 }
 
 export interface Explanation {
@@ -114,13 +116,13 @@ function explainDelay(run: Run, now: Instant): Found | undefined {
   return { because: "notDue", sentence: `It is due ${at(until, now)}.`, until };
 }
 
-function explainNoNode(run: Run, { nodesUp }: ExplainFacts): Found | undefined {
+function explainNoNode(run: Run, { nodesUp, lacks }: ExplainFacts): Found | undefined {
   if (nodesUp.length === 0)
     return { because: "nodeDown", sentence: "No node is up; start one with `nightshift up`." };
-  if (run.state !== "waiting" || run.reason === "retry") return undefined;
+  if (run.state !== "waiting" || run.reason !== "node") return undefined;
   return {
     because: "node",
-    sentence: `No node that is up can prepare it: ${run.reason ?? "something is missing"}.`,
+    sentence: `No node that is up can prepare it: ${lacks ?? "something is missing"}.`,
   };
 }
 

@@ -196,5 +196,13 @@ export async function explain(context: Context, idOrPrefix: string): Promise<Exp
   ]);
   const nodesUp = nodes.filter((node) => isUp(node, context, now));
   const job = view && jobState(view.cursor, JSON.parse(view.definition.document));
-  return explainRun(run, { now, nodes, nodesUp, job, openRuns: view?.openRuns ?? [] });
+  const lacks = run.reason === "node" ? await whatNodesLack(context, run.id) : undefined;
+  return explainRun(run, { now, nodes, nodesUp, job, openRuns: view?.openRuns ?? [], lacks });
+}
+
+/** The newest word of a node that looked at the run and could not prepare it (L12). */
+async function whatNodesLack(context: Context, runId: string): Promise<string | undefined> {
+  const events = await context.ledger.events({ runId, limit: 1_000 });
+  const { lacks } = events.filter(({ kind }) => kind === "run-waiting").at(-1)?.data ?? {};
+  return typeof lacks === "string" ? lacks : undefined;
 }

@@ -16,6 +16,7 @@ export function scriptWork(context: Context, pipes: PipePool): DoWork {
     redact,
     hostId: host.hostId,
     workspacesFolder: home.paths.workspacesFolder,
+    outputBytes: context.config.limits.outputBytes,
     newId: () => makeId(clock.now(), random),
     marks: makeMarkIndex(clock),
     pipes,

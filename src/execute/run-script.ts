@@ -31,6 +31,8 @@ export interface ScriptDeps extends ScriptPlace {
   graceMs?: number;
   /** How long output is awaited after the exit while somebody else holds the pipe. Default 2 s. */
   drainMs?: number;
+  /** How much of stdout is kept, its tail. Default 1 MB. */
+  outputBytes?: number;
   /** One per node, so that the end of a run does not look at every process of the machine. */
   marks?: MarkIndex;
   /** One per node. Without it `> /dev/stderr` fails in scripts. */

@@ -26,6 +26,8 @@ export interface SuperviseDeps {
   redact: Redact;
   graceMs?: number;
   drainMs?: number;
+  /** How much of stdout is kept, its tail (`limits.outputBytes`). Default 1 MB. */
+  outputBytes?: number;
   /** Shared by the node's runs; made for each run when absent, which costs a look at every process. */
   marks?: MarkIndex;
 }
@@ -94,7 +96,7 @@ function openOutput(deps: SuperviseDeps, held: HeldProcess, ctx: RunContext): Ou
     };
     return { capture: captureStream(held[name], { maxBytes, onChunk }), live };
   };
-  const streams = [open("stdout", STDOUT_LIMIT), open("stderr", STDERR_LIMIT)] as const;
+  const streams = [open("stdout", deps.outputBytes ?? STDOUT_LIMIT), open("stderr", STDERR_LIMIT)] as const;
   return {
     ended: Promise.all(streams.map((stream) => stream.capture.ended)),
     close(redact) {
