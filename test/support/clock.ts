@@ -55,6 +55,8 @@ export function manualClock(start: Instant): ManualClock {
       });
     },
     async advance(ms) {
+      // Loops that were just woken go to sleep again first, or time would pass them by.
+      await new Promise((resolve) => setImmediate(resolve));
       const end = monotonic + ms;
       for (;;) {
         const due = sleepers
