@@ -225,7 +225,7 @@ async function applyAndExport(home: CliHome): Promise<void> {
   expect(
     JSON.parse(again.stdout).map((one: { id: string; action: string }) => `${one.id} ${one.action}`),
   ).toEqual(["a unchanged", "b unchanged", "c refused", "d unchanged", "named unchanged"]);
-  expect(exported.stdout).toMatch(/^id: b\n[^]*\n---\n# the first\nid: a\nschedule: .* {3}# hourly\n/);
+  expect(exported.stdout).toMatch(/^id: b\n[\s\S]*\n---\n# the first\nid: a\nschedule: .* {3}# hourly\n/);
   expect(JSON.parse(back.stdout).map((one: { action: string }) => one.action)).toEqual([
     "unchanged",
     "unchanged",

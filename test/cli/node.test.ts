@@ -74,7 +74,7 @@ describe("with a node up", () => {
     expect(explained.stdout).toMatch(/running/i);
     expect([exitCode, stdout]).toEqual([
       0,
-      expect.stringMatching(/ begun\n[^]* over\n[^]*run-finished state=succeeded/),
+      expect.stringMatching(/ begun\n[\s\S]* over\n[\s\S]*run-finished state=succeeded/),
     ]);
     expect(shown.state).toBe("succeeded");
     node.child.kill("SIGINT");
