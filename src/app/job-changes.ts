@@ -8,6 +8,7 @@ import type { ChangeResult, DecideJob, JobChange, JobView } from "../records/led
 import { makeCursorAfter } from "../schedule/cursor-after.ts";
 import { makeSettle, settleForEdit } from "../schedule/settle.ts";
 import type { Context } from "./context.ts";
+import { rewindAfterStepBack } from "./step-back.ts";
 
 export interface Suspending {
   suspension: SuspensionKind;
@@ -18,6 +19,7 @@ export interface Suspending {
 /** Changes that are no new version: what was due before is settled under the old state, then the new one counts (D4). */
 export async function changeJob(context: Context, jobId: string, change: JobChange): Promise<ChangeResult> {
   const now = await context.ledger.now();
+  await rewindAfterStepBack(context, now);
   const cursorAfter = makeCursorAfter(context.parseJob);
   // A pause and its end start the cursor afresh; a hold leaves it where it is, its slots go on being due.
   const isScheduleChanged =
@@ -61,6 +63,7 @@ export interface NewDefinition {
 export async function recordDefinition(context: Context, definition: NewDefinition): Promise<JobView> {
   const { document, digest, source, zone, anchor, previous, suspended } = definition;
   const now = await context.ledger.now();
+  await rewindAfterStepBack(context, now);
   const isLiving = previous !== undefined && previous.cursor.removedAt === undefined;
   const isScheduleChanged = isTimingChanged(previous, definition);
   const cursorAfter = makeCursorAfter(context.parseJob);

@@ -8,7 +8,7 @@ import { linkAbort } from "../kernel/abort.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { Random } from "../kernel/ids.ts";
 import type { Log } from "../kernel/log.ts";
-import { type Clock, HOUR, type Instant, MINUTE, SECOND } from "../kernel/time.ts";
+import { type Clock, HOUR, type Instant, SECOND } from "../kernel/time.ts";
 import type { Ledger } from "../records/ledger/index.ts";
 import type {
   ClaimedRun,
@@ -19,6 +19,7 @@ import type {
   PassResult,
 } from "../records/ledger/slots.ts";
 import { type ClockEvent, type ClockGuardState, guardLooksAgainInMs, observeClock } from "./clock-guard.ts";
+import { stepBackMs } from "./step-back.ts";
 import { busyDelayMs } from "./until-stored.ts";
 
 /** @source SEMANTICS T8 */
@@ -159,7 +160,7 @@ export class Scheduler {
     const isFirst = this.#guard === undefined;
     const { state, trustedNow, event } = observeClock(this.#guard, { wall, uptimeMs: clock.uptimeMs() });
     const steppedBack =
-      event?.kind === "steppedBack" ? event.byMs : isFirst ? await this.#stepWhileDown(wall) : undefined;
+      event?.kind === "steppedBack" ? event.byMs : isFirst ? await stepBackMs(ledger, wall) : undefined;
     if (steppedBack !== undefined) {
       const jobs = await ledger.rewind(wall, (view, isStarted) =>
         this.#deps.rewindCursor(view, wall, isStarted),
@@ -171,13 +172,6 @@ export class Scheduler {
     // Only now: a rewind that failed must be tried again by the next pass.
     this.#guard = state;
     return trustedNow;
-  }
-
-  /** A step back that happened while no node was up shows as a last pass that lies ahead of now. */
-  async #stepWhileDown(wall: Instant): Promise<number | undefined> {
-    const passes = (await this.#deps.ledger.nodes()).map((node) => node.lastPassAt ?? 0);
-    const newest = Math.max(0, ...passes);
-    return newest - wall > MINUTE ? wall - newest : undefined;
   }
 
   async #announce(event: ClockEvent, at: Instant, jobs: readonly string[]): Promise<void> {

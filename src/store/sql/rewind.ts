@@ -1,6 +1,8 @@
 // After a backward step of the wall clock (T8): what was closed too early is open again, what started early is named.
 //
 // I1. Rows of slots that never began are deleted, never rewritten: a terminal row does not change.
+// I2. What was recorded at an instant that is ahead again (a version, a pause, the end of one) holds from now on: the
+//     order of people's words stands, only their hour was wrong.
 
 import type { Instant } from "../../kernel/time.ts";
 import type { JobView, SlotLedger } from "../../records/ledger/slots.ts";
@@ -17,19 +19,21 @@ const RUN_ID: Columns = { runId: "text" };
 
 export async function rewind(store: Store, now: Instant, next: NextSlot): Promise<readonly string[]> {
   return write(store, async (tx) => {
-    const ahead = await rowsAhead(tx, now);
-    const jobs = [...new Set(ahead.map(({ jobId }) => String(jobId)))];
+    const jobs = await jobsAhead(tx, now);
     if (jobs.length === 0) return [];
+    const own = tx.dialect.encodeRows(
+      JOB,
+      jobs.map((jobId) => ({ jobId })),
+    );
+    await tx.all(
+      `SELECT 1 FROM "cursors" AS c JOIN ${tx.dialect.rows("x", JOB)} ON x."jobId" = c."jobId" ORDER BY c."jobId"${tx.dialect.forUpdate("c")}`,
+      [own],
+    );
+    await redate(tx, now);
     const views = await readViews(
       tx,
       `JOIN ${tx.dialect.rows("x", JOB)} ON x."jobId" = c."jobId" WHERE c."removedAt" IS NULL ORDER BY c."jobId"`,
-      [
-        tx.dialect.encodeRows(
-          JOB,
-          jobs.map((jobId) => ({ jobId })),
-        ),
-      ],
-      tx.dialect.forUpdate("c"),
+      [own],
     );
     // Read again under the locks: a node may have started one in between.
     const rows = await rowsAhead(tx, now);
@@ -39,6 +43,32 @@ export async function rewind(store: Store, now: Instant, next: NextSlot): Promis
     }
     return views.map(({ cursor }) => cursor.jobId);
   });
+}
+
+/** Jobs of which anything was recorded about a time that is ahead again. */
+async function jobsAhead(tx: Transaction, now: Instant): Promise<string[]> {
+  const recorded = await tx.all(
+    `SELECT "jobId" FROM "definitions" WHERE "inForceFrom" > ? OR "inForceTo" > ? UNION SELECT "jobId" FROM "suspensions" WHERE "from" > ? OR "to" > ?`,
+    [now, now, now, now],
+  );
+  const rows = await rowsAhead(tx, now);
+  return [...new Set([...recorded, ...rows].map(({ jobId }) => String(jobId)))];
+}
+
+const LIVING = `"jobId" IN (SELECT c."jobId" FROM "cursors" AS c WHERE c."removedAt" IS NULL)`;
+
+/** (I2) A removed job keeps its dates: it is accounted for up to its end, and nothing of it comes due again. */
+async function redate(tx: Transaction, now: Instant): Promise<void> {
+  for (const [table, from, to] of [
+    ["definitions", "inForceFrom", "inForceTo"],
+    ["suspensions", "from", "to"],
+  ]) {
+    await tx.run(
+      `UPDATE "${table}" SET "${from}" = CASE WHEN "${from}" > ? THEN ? ELSE "${from}" END, "${to}" = CASE WHEN "${to}" > ? THEN ? ELSE "${to}" END
+       WHERE ("${from}" > ? OR "${to}" > ?) AND ${LIVING}`,
+      [now, now, now, now, now, now],
+    );
+  }
 }
 
 async function rowsAhead(tx: Transaction, now: Instant): Promise<Row[]> {
