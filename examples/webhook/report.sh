@@ -1,0 +1,2 @@
+#!/bin/sh
+echo "load: $(uptime | sed 's/.*average[s]*: //')"
