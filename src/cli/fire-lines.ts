@@ -59,7 +59,7 @@ async function printRun(context: Context, io: Io, runId: string): Promise<void> 
     io.out(JSON.stringify({ event: "run", run }));
     return;
   }
-  const slot = run.slot ? `slot ${run.slot}` : `by ${run.trigger}`;
+  const slot = run.slot ? `slot ${run.slot}` : run.trigger === "manual" ? "by hand" : run.trigger;
   const outcome = run.outcome ? describeOutcome(run.outcome) : run.state;
   const where = run.deliveries.map(({ kind, target }) => {
     const name = target === "local" && run.outputFile ? run.outputFile : target;

@@ -13,16 +13,22 @@ export const plan: RunCommand = async ({ options, io, open }) => {
   const now = context.clock.now();
   const from = instantOption(options, "from", now) ?? now;
   const until = from + days * DAY;
-  const job = textOption(options, "job");
+  const name = textOption(options, "job");
+  const job = name === undefined ? undefined : (await context.findJob(name)).definition;
+  // "02:00" is the one job's two o'clock, else the home's.
+  const zone = job?.zone ?? context.zone;
   const down = Array.isArray(options.down) ? options.down : [];
   const planned = await planSlots(context, {
     from,
     until,
-    down: down.flatMap((text) => parseOutages(text, { from, until, zone: context.zone })),
-    ...(job !== undefined && { jobId: (await context.findJob(job)).definition.jobId }),
+    down: down.flatMap((text) => parseOutages(text, { from, until, zone })),
+    ...(job && { jobId: job.jobId }),
   });
   print(io, planned, () =>
-    planned.slots.length === 0 ? "No slot is due in that time." : table(HEADER, planned.slots.map(row)),
+    [
+      ...planned.down.map((outage) => `no node is up from ${outage.from} to ${outage.to}`),
+      planned.slots.length === 0 ? "No slot is due in that time." : table(HEADER, planned.slots.map(row)),
+    ].join("\n"),
   );
   return EXIT.ok;
 };

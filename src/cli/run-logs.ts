@@ -4,6 +4,7 @@ import type { Context } from "../app/context.ts";
 import { eventDocument, isOpen } from "../app/documents.ts";
 import { findRun, runEvents } from "../app/runs.ts";
 import { waitForChange } from "../app/wait-for-change.ts";
+import { formatInstant } from "../kernel/time.ts";
 import type { RunEvent } from "../records/run.ts";
 import type { RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
@@ -40,6 +41,12 @@ function eventText(event: RunEvent): string {
     return `${time} ${event.kind === "stderr" ? "! " : "  "}${event.data.text.trimEnd()}`;
   const facts = Object.entries(event.data)
     .filter(([, value]) => value !== null && value !== undefined)
-    .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+    .map(([name, value]) => `${name}=${factText(name, value)}`);
   return `${time} · ${event.kind}${facts.length > 0 ? ` ${facts.join(" ")}` : ""}`;
+}
+
+/** Instants as people read them; everything else as it is. */
+function factText(name: string, value: unknown): string {
+  if (typeof value === "number" && name.endsWith("At")) return formatInstant(value);
+  return typeof value === "string" ? value : JSON.stringify(value);
 }

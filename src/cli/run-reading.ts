@@ -61,6 +61,7 @@ function runText(run: RunDocument): string {
     ["trigger", run.attempt > 1 ? `${run.trigger}, attempt ${run.attempt}` : run.trigger],
     ["state", run.reason ? `${run.state} (${run.reason})` : run.state],
     ["created", run.createdAt],
+    ["waits", run.state === "waiting" || run.state === "queued" ? `until ${run.readyAt}` : null],
     ["started", run.startedAt && `${run.startedAt}, ${latenessOf(run)}`],
     ["finished", run.finishedAt && `${run.finishedAt}, after ${duration(run.durationMs)}`],
     ["node", run.owner],
