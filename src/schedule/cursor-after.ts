@@ -76,8 +76,10 @@ export function makeRewindCursor(parseJob: ParseJob): RewindCursor {
     if (present !== undefined && present <= now)
       return { slot: present, dueAt: jitteredInstant(job, present) };
     const slot = firstUnstarted(job, { view, now, isStarted });
-    if (slot === undefined || completionOf(job, { startedSlots: view.cursor.startedSlots, next: slot }))
-      return undefined;
+    if (slot === undefined) return undefined;
+    // Complete, but not on record: a look at once puts it there, else its slots would come due for nobody.
+    if (completionOf(job, { startedSlots: view.cursor.startedSlots, next: slot }))
+      return isOnRecordAsCompleted(view) ? undefined : { slot, dueAt: now };
     const suspension = suspensionAhead(view.cursor, now);
     if (!suspension) return { slot, dueAt: jitteredInstant(job, slot) };
     if (slot <= suspension.from) return { slot, dueAt: now };
