@@ -67,6 +67,8 @@ const step = fc.oneof(
   { weight: 1, arbitrary: kind("byHand", { job }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+/** Steps that are done to a job or to its file. */
+type JobStep = Extract<Step, { job: JobName } | { kind: "sync" }>;
 
 const textOf = (id: string, parts: object) =>
   `${JSON.stringify({ id, ...parts, deliver: [], run: { task: { executor: "work", params: {} } } }, null, 2)}\n`;
@@ -102,7 +104,7 @@ async function play(world: World, memory: Memory, one: Step): Promise<void> {
   }
 }
 
-async function playOnJobs(world: World, one: Step): Promise<void> {
+async function playOnJobs(world: World, one: JobStep): Promise<void> {
   switch (one.kind) {
     case "edit":
       return world.writeFile(`${one.job}.yaml`, textOf(one.job, one.document));
