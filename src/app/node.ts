@@ -28,6 +28,7 @@ import { Repeating } from "./repeating.ts";
 import { Runner } from "./runner.ts";
 import { Scheduler } from "./scheduler.ts";
 import { scriptWork } from "./script-work.ts";
+import { startsAtOnce } from "./starts-at-once.ts";
 import { untilStored } from "./until-stored.ts";
 import { inlineWatch, type Watch, workerWatch } from "./watch.ts";
 
@@ -130,6 +131,7 @@ class Node implements NightshiftNode {
       ...deps,
       rewindCursor: makeRewindCursor(context.parseJob),
       cannotPrepare: cannotPrepare(context),
+      startsAtOnce: startsAtOnce(context),
       capacity: () => (this.#runner.hasSuspect ? 0 : this.#maxParallelRuns - this.#runner.size),
       liveRuns: () => this.#runner.size,
       onClaimed: (claimed) => this.#runner.accept(claimed),

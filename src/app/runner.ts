@@ -166,8 +166,9 @@ export class Runner {
 
   async #begin(live: LiveRun, start: Pick<StartRun, "process" | "scriptSha256">): Promise<boolean> {
     if (live.abortReason !== undefined) return false;
-    const startedAt = this.#deps.clock.now();
-    const answer = await this.#startRun({ ...start, claim: live.claim, startedAt });
+    const isStarted = live.claimed.run.state === "running";
+    const startedAt = (isStarted ? live.claimed.run.startedAt : undefined) ?? this.#deps.clock.now();
+    const answer = isStarted ? "started" : await this.#startRun({ ...start, claim: live.claim, startedAt });
     if (answer === "cancelled") live.abort({ kind: "cancel", by: "request" });
     if (answer === "lost") live.abort({ kind: "claimLost" });
     if (answer !== "started") return false;
@@ -207,7 +208,8 @@ export class Runner {
   }
 
   async #close(live: LiveRun, outcome: Outcome): Promise<CloseAnswer> {
-    const isUntouched = !live.hasBegun && this.#isStopping && outcome.state === "cancelled";
+    const isClaimed = live.claimed.run.state === "claimed";
+    const isUntouched = isClaimed && !live.hasBegun && this.#isStopping && outcome.state === "cancelled";
     if (isUntouched) {
       await this.#deps.ledger.releaseClaims([live.claim]);
       return "closed";

@@ -30,7 +30,7 @@ const IDLE_LOOK_MS = 250;
 const LONG_SILENCE_MS = HOUR;
 
 export interface SchedulerDeps {
-  ledger: Pick<Ledger, "pass" | "now" | "rewind" | "appendEvents" | "updateNode" | "nodes">;
+  ledger: Pick<Ledger, "pass" | "now" | "rewind" | "appendEvents" | "nodes">;
   clock: Clock;
   random: Random;
   log: Log;
@@ -45,6 +45,8 @@ export interface SchedulerDeps {
     isStarted: (slot: Instant) => boolean,
   ): { slot: Instant; dueAt: Instant } | undefined;
   cannotPrepare: PassRequest["cannotPrepare"];
+  /** Default: no run does. */
+  startsAtOnce?: NonNullable<PassRequest["startsAtOnce"]>;
   /** Places free for further runs. */
   capacity(): number;
   liveRuns(): number;
@@ -95,12 +97,14 @@ export class Scheduler {
     const wall = await ledger.now();
     const offsetOfNode = clock.now() - wall;
     const trustedNow = await this.#believe(wall);
-    const request = this.#request(trustedNow);
+    const request = this.#request(trustedNow, {
+      ...{ lastSeenAt: wall, lastPassAt: wall, lastError: undefined },
+      clockOffsetMs: offsetOfNode,
+    });
     const result = await ledger.pass(request);
     this.#goodPassAtMs = clock.monotonicMs();
     if (result.claimed.length > 0) this.#deps.onClaimed(result.claimed);
     this.#deps.onPass(result);
-    await this.#recordPass(wall, offsetOfNode);
     return { result, wakeInMs: this.#wakeInMs(result, request.capacity, wall) };
   }
 
@@ -138,11 +142,14 @@ export class Scheduler {
     }
   }
 
-  #request(now: Instant): PassRequest {
-    const { nodeId, leaseMs, decide, digest, cannotPrepare } = this.#deps;
+  #request(now: Instant, node: PassRequest["node"] & {}): PassRequest {
+    const { nodeId, leaseMs, decide, digest, cannotPrepare, startsAtOnce } = this.#deps;
     const isStopping = this.#stop.signal.aborted;
     const capacity = isStopping ? 0 : Math.max(0, this.#deps.capacity());
-    return { nodeId, now, capacity, liveRuns: this.#deps.liveRuns(), leaseMs, decide, digest, cannotPrepare };
+    return {
+      ...{ nodeId, node, now, capacity, liveRuns: this.#deps.liveRuns(), leaseMs },
+      ...{ decide, digest, cannotPrepare, ...(startsAtOnce && { startsAtOnce }) },
+    };
   }
 
   #wakeInMs(result: PassResult, capacity: number, wall: Instant): number {
@@ -180,17 +187,5 @@ export class Scheduler {
     await this.#deps.ledger.appendEvents([
       { runId: undefined, jobId: undefined, at, kind: "clock-stepped", data },
     ]);
-  }
-
-  async #recordPass(wall: Instant, clockOffsetMs: number): Promise<void> {
-    const { ledger, nodeId } = this.#deps;
-    const liveRuns = this.#deps.liveRuns();
-    await ledger.updateNode(nodeId, {
-      lastSeenAt: wall,
-      lastPassAt: wall,
-      clockOffsetMs,
-      liveRuns,
-      lastError: undefined,
-    });
   }
 }

@@ -8,6 +8,7 @@ import type { Instant } from "../../kernel/time.ts";
 import type { Cursor, Definition, Suspension, SuspensionKind } from "../definition.ts";
 import type { NewDelivery } from "../delivery.ts";
 import type { Effects } from "../job.ts";
+import type { NodeRecord } from "../node.ts";
 import type { Claim, NewRunEvent, Run, RunState } from "../run.ts";
 
 /** A run of a job that matters to a decision: live, queued or waiting. */
@@ -90,8 +91,16 @@ export interface PassRequest {
   digest: DigestMissed;
   /** Undefined = this node can prepare the run; else what it lacks → `waiting: node` (L12). */
   cannotPrepare(run: Run, definition: Definition | undefined): string | undefined;
+  /**
+   * Whether a claimed run is `running` from the same transaction on (L3): for work that has nothing to prepare, which
+   * begins as soon as the pass is committed. Default: none is.
+   */
+  startsAtOnce?(run: Run, definition: Definition | undefined): boolean;
+  /** What is known of the node, written to its row with the pass: a commit of its own would cost as much again. */
+  node?: Partial<NodeRecord>;
 }
 
+/** `run` is `claimed`, or `running` where the pass has started it. */
 export interface ClaimedRun {
   run: Run;
   claim: Claim;

@@ -4,6 +4,7 @@
 //     PostgreSQL the job's cursor is locked first, so that two nodes never race for one job.
 // I2. A suspect (its job's node died twice) is claimed alone (L7).
 
+import type { Instant } from "../../kernel/time.ts";
 import type { Definition } from "../../records/definition.ts";
 import type { ClaimedRun, PassRequest } from "../../records/ledger/slots.ts";
 import type { Run } from "../../records/run.ts";
@@ -11,6 +12,7 @@ import { columnList, decodeRun, RUN } from "./codecs.ts";
 import type { Columns } from "./columns.ts";
 import type { Row } from "./connection.ts";
 import { isLive, isPending } from "./endings.ts";
+import { noteStarts } from "./start-runs.ts";
 import { leaseClock, type Transaction } from "./store.ts";
 import { definitionOf, readDefinitions } from "./views.ts";
 
@@ -147,46 +149,54 @@ async function lockJobs(tx: Transaction, picked: readonly Candidate[]): Promise<
   return picked.filter(({ run, definition }) => !run.isExclusive || !definition || locked.has(run.jobId));
 }
 
-const CLAIM: Columns = { runId: "text", isSuspect: "bool" };
+const CLAIM: Columns = { runId: "text", isSuspect: "bool", startedAt: "int" };
 
 async function claim(
   tx: Transaction,
   picked: readonly Candidate[],
-  { nodeId, now, leaseMs }: PassRequest,
+  request: PassRequest,
 ): Promise<ClaimedRun[]> {
   if (picked.length === 0) return [];
+  const { nodeId, now, leaseMs } = request;
   const clock = await leaseClock(tx.store, tx);
+  const claims = picked.map(({ run, isSuspect, definition }) => {
+    const startedAt = request.startsAtOnce?.(run, definition) ? now : undefined;
+    return { runId: run.id, isSuspect, startedAt };
+  });
   const rows = await tx.all(
-    `UPDATE "runs" SET "state" = 'claimed', "owner" = ?, "token" = "token" + 1, "leaseUntil" = ?, "leaseEnd" = ?, "leaseBoot" = ?,
+    `UPDATE "runs" SET "state" = CASE WHEN x."startedAt" IS NULL THEN 'claimed' ELSE 'running' END,
+       "startedAt" = x."startedAt", "lastActivityAt" = COALESCE(x."startedAt", "lastActivityAt"),
+       "owner" = ?, "token" = "token" + 1, "leaseUntil" = ?, "leaseEnd" = ?, "leaseBoot" = ?,
        "isSuspect" = x."isSuspect", "reason" = CASE WHEN "state" = 'waiting' THEN NULL ELSE "reason" END
      FROM ${tx.dialect.rows("x", CLAIM)} WHERE "runs"."id" = x."runId" AND ${NO_LIVE_RUN(`"runs"`)} RETURNING "runs"."id"`,
-    [
-      nodeId,
-      now + leaseMs,
-      clock.nowMs + leaseMs,
-      clock.boot,
-      tx.dialect.encodeRows(
-        CLAIM,
-        picked.map(({ run, isSuspect }) => ({ runId: run.id, isSuspect })),
-      ),
-    ],
+    [nodeId, now + leaseMs, clock.nowMs + leaseMs, clock.boot, tx.dialect.encodeRows(CLAIM, claims)],
   );
   const isClaimed = new Set(rows.map((row) => row.id));
-  return picked
-    .filter(({ run }) => isClaimed.has(run.id))
-    .map(({ run: before, isSuspect, definition }) => {
-      const token = before.token + 1;
-      const reason = before.state === "waiting" ? undefined : before.reason;
-      const run: Run = {
-        ...before,
-        state: "claimed",
-        owner: nodeId,
-        token,
-        leaseUntil: now + leaseMs,
-        isSuspect,
-        reason,
-      };
-      tx.emit({ runId: run.id, jobId: run.jobId, at: now, kind: "run-claimed", data: { owner: nodeId } });
-      return { run, claim: { runId: run.id, owner: nodeId, token }, definition };
-    });
+  const claimed = picked.flatMap((candidate, index) =>
+    isClaimed.has(candidate.run.id) ? claimedRun(candidate, request, claims[index]?.startedAt) : [],
+  );
+  for (const { run } of claimed) {
+    tx.emit({ runId: run.id, jobId: run.jobId, at: now, kind: "run-claimed", data: { owner: nodeId } });
+  }
+  await noteStarts(
+    tx,
+    claimed.map(({ run }) => run).filter(({ state }) => state === "running"),
+  );
+  return claimed;
+}
+
+/** The row that the statement has just written, without reading it. */
+function claimedRun(
+  { run: before, isSuspect, definition }: Candidate,
+  { nodeId, now, leaseMs }: PassRequest,
+  startedAt: Instant | undefined,
+): ClaimedRun {
+  const run: Run = {
+    ...before,
+    ...{ owner: nodeId, token: before.token + 1, leaseUntil: now + leaseMs, isSuspect },
+    ...{ state: startedAt === undefined ? "claimed" : "running", startedAt },
+    lastActivityAt: startedAt ?? before.lastActivityAt,
+    reason: before.state === "waiting" ? undefined : before.reason,
+  };
+  return { run, claim: { runId: run.id, owner: nodeId, token: run.token }, definition };
 }

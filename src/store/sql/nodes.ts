@@ -3,6 +3,8 @@
 import { DAY } from "../../kernel/time.ts";
 import type { NodeRecord } from "../../records/node.ts";
 import { columnList, decode, NODE } from "./codecs.ts";
+import type { Statements } from "./connection.ts";
+import type { Dialect } from "./dialect.ts";
 import type { Store } from "./store.ts";
 
 export async function registerNode(store: Store, node: NodeRecord): Promise<void> {
@@ -19,12 +21,21 @@ export async function registerNode(store: Store, node: NodeRecord): Promise<void
 }
 
 /** A field given as undefined becomes NULL; one that is not given stays. */
-export async function updateNode(store: Store, id: string, changes: Partial<NodeRecord>): Promise<void> {
+export function updateNode(store: Store, id: string, changes: Partial<NodeRecord>): Promise<void> {
+  return writeNode({ ...store.connection, dialect: store.dialect }, id, changes);
+}
+
+/** The same as part of a transaction. */
+export async function writeNode(
+  tx: Pick<Statements, "run"> & { dialect: Dialect },
+  id: string,
+  changes: Partial<NodeRecord>,
+): Promise<void> {
   const names = Object.keys(NODE).filter((name) => name !== "id" && name in changes);
   if (names.length === 0) return;
-  await store.connection.run(
-    `UPDATE "nodes" SET ${names.map((name) => `"${name}" = x."${name}"`).join(", ")} FROM ${store.dialect.rows("x", NODE)} WHERE "nodes"."id" = x."id"`,
-    [store.dialect.encodeRows(NODE, [{ ...changes, id }])],
+  await tx.run(
+    `UPDATE "nodes" SET ${names.map((name) => `"${name}" = x."${name}"`).join(", ")} FROM ${tx.dialect.rows("x", NODE)} WHERE "nodes"."id" = x."id"`,
+    [tx.dialect.encodeRows(NODE, [{ ...changes, id }])],
   );
 }
 

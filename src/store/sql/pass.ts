@@ -5,6 +5,7 @@ import type { PassRequest, PassResult } from "../../records/ledger/slots.ts";
 import { type Applied, applyDecisions, decideAll } from "./apply-decisions.ts";
 import { claimReady } from "./claim-ready.ts";
 import { expireStartBy, isPending } from "./endings.ts";
+import { writeNode } from "./nodes.ts";
 import { type Store, type Transaction, write } from "./store.ts";
 import { endExpiredSuspensions } from "./suspensions.ts";
 import { readViews } from "./views.ts";
@@ -18,6 +19,10 @@ export async function pass(store: Store, request: PassRequest): Promise<PassResu
     const due = await decideDue(tx, request);
     const expired = await expireStartBy(tx, now);
     const { claimed, isFull } = await claimReady(tx, request);
+    if (request.node) {
+      const liveRuns = request.liveRuns + claimed.length;
+      await writeNode(tx, request.nodeId, { ...request.node, liveRuns });
+    }
     return {
       ...due.applied,
       endedRuns: [...due.applied.endedRuns, ...expired],

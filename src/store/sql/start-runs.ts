@@ -2,7 +2,8 @@
 
 import type { StartAnswer, StartRun } from "../../records/ledger/claims.ts";
 import type { ProcessRecord } from "../../records/process.ts";
-import { PROCESS } from "./codecs.ts";
+import type { Run } from "../../records/run.ts";
+import { decodeRun, PROCESS } from "./codecs.ts";
 import type { Columns } from "./columns.ts";
 import type { Row, Statements } from "./connection.ts";
 import type { Dialect } from "./dialect.ts";
@@ -32,12 +33,11 @@ export async function startRuns(store: Store, starts: readonly StartRun[]): Prom
       [json],
     );
     const isStarted = new Map(started.map((row) => [String(row.id), row]));
-    await countStartedSlots(tx, started);
     await insertProcesses(
       tx,
       starts.filter(({ claim }) => isStarted.has(claim.runId)).flatMap(({ process }) => process ?? []),
     );
-    for (const row of started) tx.emit(startedEvent(row));
+    await noteStarts(tx, started.map(startedRun));
     const others =
       started.length < starts.length ? await readOthers(tx, json) : new Map<string, StartAnswer>();
     return starts.map(({ claim }) =>
@@ -46,9 +46,19 @@ export async function startRuns(store: Store, starts: readonly StartRun[]): Prom
   });
 }
 
-function startedEvent(row: Row) {
-  const jobId = row.jobId === null ? undefined : String(row.jobId);
-  return { runId: String(row.id), jobId, at: Number(row.startedAt), kind: "run-started", data: {} };
+type StartedRun = Pick<Run, "id" | "jobId" | "attempt" | "trigger" | "startedAt">;
+
+function startedRun(row: Row): StartedRun {
+  const { id, jobId, attempt, trigger, startedAt } = decodeRun(row);
+  return { id, jobId, attempt, trigger, startedAt };
+}
+
+/** What goes with every start: its event, and its part in the job's `repeat`. */
+export async function noteStarts(tx: Transaction, started: readonly StartedRun[]): Promise<void> {
+  await countStartedSlots(tx, started);
+  for (const { id: runId, jobId, startedAt = 0 } of started) {
+    tx.emit({ runId, jobId, at: startedAt, kind: "run-started", data: {} });
+  }
 }
 
 /** Cursors before runs, by job id: the order in which every transaction of several nodes takes its locks. */
@@ -61,11 +71,11 @@ async function lockJobsOf(tx: Transaction, json: string): Promise<void> {
 }
 
 /** T9: `repeat` counts slots whose first attempt started. */
-async function countStartedSlots(tx: Transaction, started: readonly Row[]): Promise<void> {
+async function countStartedSlots(tx: Transaction, started: readonly StartedRun[]): Promise<void> {
   const counts = new Map<string, number>();
   for (const { jobId, attempt, trigger } of started) {
-    if (jobId === null || attempt !== 1 || trigger !== "schedule") continue;
-    counts.set(String(jobId), (counts.get(String(jobId)) ?? 0) + 1);
+    if (jobId === undefined || attempt !== 1 || trigger !== "schedule") continue;
+    counts.set(jobId, (counts.get(jobId) ?? 0) + 1);
   }
   if (counts.size === 0) return;
   const rows = [...counts].map(([jobId, count]) => ({ jobId, count }));

@@ -232,6 +232,21 @@ export function claimRules(open: () => Promise<Bench>): void {
     expect(await a.deliveries({ state: ["queued"] })).toHaveLength(2);
   });
 
+  test("L3: a run that needs no preparation is running from the transaction that claims it, and counts as started", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    await ledger.enqueue([manualRun(bench)]);
+    const { claimed } = await ledger.pass(passRequest(bench, { startsAtOnce: () => true }));
+    const [one] = claimed;
+    if (!one) throw new Error("nothing was claimed");
+    expect(one.run).toEqual(await rowOf(ledger, one.run.id));
+    expect(one.run).toMatchObject({ state: "running", startedAt: bench.now() });
+    expect(await ledger.startRuns([{ claim: one.claim, startedAt: bench.now() }])).toEqual(["started"]);
+    const events = await ledger.events({ runId: one.run.id });
+    expect(events.map(({ kind }) => kind)).toEqual(["run-queued", "run-claimed", "run-started"]);
+    expect(await ledger.closeRuns([succeed(bench, one.claim)])).toEqual(["closed"]);
+  });
+
   test("O1: a row made from what its owner knows settles as the row that stands in the ledger", async () => {
     const bench = await open();
     const ledger = await bench.open();

@@ -1,0 +1,24 @@
+// Which runs a pass may start in the transaction that claims them (L3): work of this process, which has nothing to
+// prepare. A second commit would only say again what the first one could.
+
+import type { PassRequest } from "../records/ledger/slots.ts";
+import type { Context } from "./context.ts";
+
+/**
+ * Tasks whose executor is part of this program. Not slots on PostgreSQL: their start is counted on the job's cursor,
+ * which other nodes lock before the run, not after it.
+ */
+export function startsAtOnce(
+  context: Pick<Context, "ledger" | "parseJob" | "work">,
+): NonNullable<PassRequest["startsAtOnce"]> {
+  return (run, definition) => {
+    if (!definition || !context.work.task) return false;
+    if (context.ledger.engine === "postgres" && run.slot !== undefined) return false;
+    try {
+      return context.parseJob(definition).work.kind === "task";
+    } catch {
+      // The run's own preflight refuses it with a sentence.
+      return false;
+    }
+  };
+}
