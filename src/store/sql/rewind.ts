@@ -90,17 +90,17 @@ interface RewindJob {
 
 async function rewindJob(tx: Transaction, { view, rows, now, next }: RewindJob): Promise<void> {
   const { jobId } = view.cursor;
-  const voided = rows.filter(neverBegan);
   const begun = rows.filter((row) => !neverBegan(row));
+  const began = new Set(begun.map(({ slot }) => Number(slot)));
+  const after = next(view, (slot) => began.has(slot));
+  // Where nothing will be decided any more (disabled, paused, complete), a stretch that began before `now` stays: voided,
+  // its past part would belong to nobody.
+  const voided = rows.filter((row) => neverBegan(row) && (after !== undefined || Number(row.slot) > now));
   await voidRows(tx, voided, now);
   for (const row of begun) await markEarly(tx, String(row.id), now);
-  const began = new Set(begun.map(({ slot }) => Number(slot)));
   const first = voided.length > 0 ? Number(voided[0]?.slot) : undefined;
   // A stretch that reaches from before `now` to behind it is decided again from its start.
-  const place =
-    first !== undefined && first <= now
-      ? { slot: first, dueAt: first }
-      : next(view, (slot) => began.has(slot));
+  const place = first !== undefined && first <= now ? { slot: first, dueAt: first } : after;
   await tx.run(
     `UPDATE "cursors" SET "nextSlot" = ?, "dueAt" = ?, "revision" = "revision" + 1 WHERE "jobId" = ?`,
     [place?.slot ?? null, place?.dueAt ?? null, jobId],
