@@ -159,7 +159,6 @@ export async function queueRun(context: Context, idOrName: string): Promise<RunD
     },
   ]);
   if (!run) throw new Error(`the ledger took no run for job ${job.id}`);
-  await context.ledger.wakeOthers();
   return runDocument(run);
 }
 

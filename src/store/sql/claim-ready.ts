@@ -176,6 +176,8 @@ async function claim(
     isClaimed.has(candidate.run.id) ? claimedRun(candidate, request, claims[index]?.startedAt) : [],
   );
   for (const { run } of claimed) {
+    // A start says who holds the run, too.
+    if (run.state === "running") continue;
     tx.emit({ runId: run.id, jobId: run.jobId, at: now, kind: "run-claimed", data: { owner: nodeId } });
   }
   await noteStarts(

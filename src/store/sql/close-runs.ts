@@ -54,7 +54,9 @@ export async function closeRuns(store: Store, closings: readonly Closing[]): Pro
       CLOSING,
       candidates.map((closing) => ({ ...closing, ...closing.claim })),
     );
-    const jobs = candidates.some(touchesJob) ? await lockJobs(tx, json) : new Map<string, JobRecord>();
+    const jobs = candidates.some(touchesJob)
+      ? await lockJobs(tx, candidates, json)
+      : new Map<string, JobRecord>();
     const closed = await closeRows(tx, candidates, json);
     await settleAll(tx, closed, jobs);
     await insertNextAttempts(tx, closed);
@@ -69,12 +71,30 @@ function touchesJob({ settle, strike }: Closing): boolean {
   return settle !== undefined || strike !== undefined;
 }
 
-async function lockJobs(tx: Transaction, json: string): Promise<Map<string, JobRecord>> {
+const JOB_ID: Columns = { jobId: "text" };
+
+async function lockJobs(
+  tx: Transaction,
+  candidates: readonly Closing[],
+  json: string,
+): Promise<Map<string, JobRecord>> {
+  const known = candidates.every((closing) => closing.known)
+    ? [...new Set(candidates.flatMap((closing) => closing.known?.jobId ?? []))]
+    : undefined;
+  const jobIds = known
+    ? `SELECT x."jobId" FROM ${tx.dialect.rows("x", JOB_ID)}`
+    : `SELECT r."jobId" FROM ${tx.dialect.rows("x", CLOSING)} JOIN "runs" AS r ON r."id" = x."runId"`;
   const rows = await tx.all(
     `SELECT c."jobId", c."failures", c."cause", c."isAlerted", c."strikes" FROM "cursors" AS c
-     WHERE c."jobId" IN (SELECT r."jobId" FROM ${tx.dialect.rows("x", CLOSING)} JOIN "runs" AS r ON r."id" = x."runId")
-     ORDER BY c."jobId"${tx.dialect.forUpdate("c")}`,
-    [json],
+     WHERE c."jobId" IN (${jobIds}) ORDER BY c."jobId"${tx.dialect.forUpdate("c")}`,
+    [
+      known
+        ? tx.dialect.encodeRows(
+            JOB_ID,
+            known.map((jobId) => ({ jobId })),
+          )
+        : json,
+    ],
   );
   return new Map(
     rows.map((row) => {

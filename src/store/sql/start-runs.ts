@@ -29,7 +29,7 @@ export async function startRuns(store: Store, starts: readonly StartRun[]): Prom
       `UPDATE "runs" SET "state" = 'running', "startedAt" = x."startedAt", "lastActivityAt" = x."startedAt", "scriptSha256" = x."scriptSha256"
        FROM ${tx.dialect.rows("x", START)}
        WHERE "runs"."id" = x."runId" AND "runs"."token" = x."token" AND "runs"."owner" = x."owner" AND "runs"."state" = 'claimed'
-       RETURNING "runs"."id", "runs"."jobId", "runs"."attempt", "runs"."trigger", "runs"."startedAt"`,
+       RETURNING "runs"."id", "runs"."jobId", "runs"."attempt", "runs"."trigger", "runs"."startedAt", "runs"."owner"`,
       [json],
     );
     const isStarted = new Map(started.map((row) => [String(row.id), row]));
@@ -46,18 +46,18 @@ export async function startRuns(store: Store, starts: readonly StartRun[]): Prom
   });
 }
 
-type StartedRun = Pick<Run, "id" | "jobId" | "attempt" | "trigger" | "startedAt">;
+type StartedRun = Pick<Run, "id" | "jobId" | "attempt" | "trigger" | "startedAt" | "owner">;
 
 function startedRun(row: Row): StartedRun {
-  const { id, jobId, attempt, trigger, startedAt } = decodeRun(row);
-  return { id, jobId, attempt, trigger, startedAt };
+  const { id, jobId, attempt, trigger, startedAt, owner } = decodeRun(row);
+  return { id, jobId, attempt, trigger, startedAt, owner };
 }
 
 /** What goes with every start: its event, and its part in the job's `repeat`. */
 export async function noteStarts(tx: Transaction, started: readonly StartedRun[]): Promise<void> {
   await countStartedSlots(tx, started);
-  for (const { id: runId, jobId, startedAt = 0 } of started) {
-    tx.emit({ runId, jobId, at: startedAt, kind: "run-started", data: {} });
+  for (const { id: runId, jobId, startedAt = 0, owner } of started) {
+    tx.emit({ runId, jobId, at: startedAt, kind: "run-started", data: { owner } });
   }
 }
 
