@@ -47,9 +47,9 @@ async function run({ say }: Setup): Promise<Result[]> {
     const version = execFileSync(join(modules, ".bin", "nightshift"), ["--version"], {
       encoding: "utf8",
     }).trim();
-    cli("schedule", "every 5m");
+    cli("job", "list");
     writeFileSync(join(home, "scripts", "a.sh"), "echo packed\n");
-    cli("job", "add", "--script", "a.sh", "--name", "packed");
+    cli("job", "add", "every 5m", "--script", "a.sh", "--name", "packed");
     cli("job", "run", "packed", "--here");
     cli("tick");
     const types = existsSync(join(modules, "nightshift", "dist", "types", "index.d.ts"));

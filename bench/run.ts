@@ -42,15 +42,26 @@ export async function runBenchmarks(names: readonly string[]): Promise<number> {
     say: (text: string) => console.error(`bench: ${text}`),
   };
   const results: Result[] = [];
+  let hasBroken = false;
   for (const { name, run } of BENCHMARKS) {
     if (names.length > 0 && !names.includes(name)) continue;
     setup.say(name);
-    results.push(...(await run(setup)));
+    try {
+      results.push(...(await run(setup)));
+    } catch (error) {
+      hasBroken = true;
+      console.error(error);
+      results.push({
+        what: name,
+        value: "broke",
+        note: error instanceof Error ? (error.message.split("\n")[0] ?? "") : "",
+      });
+    }
   }
   const [cpu] = cpus();
   console.log(
     `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${process.platform} ${process.arch}, ${cpus().length} × ${cpu?.model.trim()}, ${(totalmem() / 2 ** 30).toFixed(0)} GB. Median (least … most) of ${setup.repeats} repeats.\n`,
   );
   print(results);
-  return 0;
+  return hasBroken ? 1 : 0;
 }
