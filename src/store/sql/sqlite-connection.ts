@@ -2,6 +2,8 @@
 //
 // I1. The driver is synchronous, our transactions are not: the mutex keeps other callers' statements out of them.
 // I2. Nothing waits longer than `BUSY_TIMEOUT_MS` for another process (L11); then it is `store.busy`.
+// I3. A single write, too, is a transaction of its own: libsql leaves a statement that met BUSY unfinished, and one that
+//     is not BEGIN then pins this session to its old snapshot, so that every later BEGIN IMMEDIATE fails for ever.
 
 import { chmod, open } from "node:fs/promises";
 import type { Connection, Row, SqlValue, Statements } from "./connection.ts";
@@ -77,7 +79,7 @@ function makeConnection(database: SqliteDatabase): Connection {
     engine: "sqlite",
     all: (sql, params) => alone(() => statements.all(sql, params)),
     get: (sql, params) => alone(() => statements.get(sql, params)),
-    run: (sql, params) => alone(() => statements.run(sql, params)),
+    run: (sql, params) => alone(() => transact(statements, (tx) => tx.run(sql, params))),
     exec: (script) => alone(() => statements.exec(script)),
     transaction: (work) => alone(() => transact(statements, work)),
     close: () =>
