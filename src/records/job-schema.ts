@@ -212,5 +212,3 @@ export const jobSchema = z.strictObject({
 
 /** What the schema reads, before shorthands are written out. */
 export type JobInput = z.infer<typeof jobSchema>;
-export type TargetsInput = z.infer<typeof targetsSchema>;
-export type RetryInput = z.infer<typeof retrySchema>;
