@@ -37,6 +37,8 @@ export interface FaultHome {
   document(job: FaultJob): JobDocument;
   /** Writes job files that count at first sight: they look five seconds old (D2). */
   jobFiles(jobs: readonly FaultJob[]): Promise<void>;
+  /** The same jobs through `job apply`: the way in where jobs live in a table. */
+  apply(jobs: readonly FaultJob[]): Promise<void>;
   cli(...args: string[]): ReturnType<typeof cli>;
 }
 
@@ -83,6 +85,11 @@ export async function faultHome(options: HomeOptions = {}): Promise<FaultHome> {
         await writeFile(file, `${JSON.stringify(home.document(job), null, 2)}\n`);
         await utimes(file, settled, settled);
       }
+    },
+    async apply(jobs) {
+      const input = JSON.stringify(jobs.map((job) => home.document(job)));
+      const answer = await cli({ home: path, env, input }, "job", "apply", "-f", "-");
+      expect(answer, answer.stderr).toMatchObject({ code: 0 });
     },
     cli: (...args) => cli({ home: path, env }, ...args),
   };

@@ -3,7 +3,7 @@
 import { expect } from "vitest";
 import { seededRandom } from "../support/random.ts";
 import { expectWhole, type FaultHome, type FaultJob, type Whole } from "./fault-home.ts";
-import { isRun, spawnNode } from "./node-process.ts";
+import { isRun, spawnNode, startNode } from "./node-process.ts";
 
 /** Mixed length, overlap, catch-up and effects; all every second. */
 export const STORM_JOBS: readonly FaultJob[] = [
@@ -32,12 +32,14 @@ export interface Storm {
   seed: number;
   /** Longest life of a node, ms, counted from its spawn. */
   longestMs?: number;
+  /** A second node that is up throughout and takes over at once. */
+  hasCompanion?: boolean;
 }
 
 /** Runs the storm and proves what is left whole. The seed gives the same moments again. */
 export async function killStorm(
   home: FaultHome,
-  { kills, seed, longestMs = 2_500 }: Storm,
+  { kills, seed, longestMs = 2_500, hasCompanion = false }: Storm,
 ): Promise<StormResult> {
   const hint = `(seed ${seed})`;
   const random = seededRandom(seed);
@@ -45,6 +47,8 @@ export async function killStorm(
     const [high = 0, low = 0] = random(2);
     return (high * 256 + low) / 65_536;
   };
+  const up = { home: home.path, env: home.env, args: ["--grace", "10s"] };
+  const companion = hasCompanion ? await startNode(up) : undefined;
   let early = 0;
   for (let kill = 0; kill < kills; kill++) {
     const node = spawnNode({ home: home.path, env: home.env });
@@ -54,10 +58,12 @@ export async function killStorm(
     node.signal("SIGKILL");
     expect((await node.exited).signal, `the node ended by itself ${hint}: ${node.stderr()}`).toBe("SIGKILL");
   }
-  const last = spawnNode({ home: home.path, env: home.env, args: ["--grace", "10s"] });
+  const last = spawnNode(up);
   await last.when(({ event }) => event === "ready");
   await last.when(isRun);
-  last.signal("SIGINT");
-  expect(await last.exited, `${hint}: ${last.stderr()}`).toMatchObject({ code: 0 });
+  for (const node of [last, companion]) {
+    node?.signal("SIGINT");
+    if (node) expect(await node.exited, `${hint}: ${node.stderr()}`).toMatchObject({ code: 0 });
+  }
   return { ...(await expectWhole(home, hint)), kills, early };
 }

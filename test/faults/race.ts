@@ -32,7 +32,7 @@ export async function race({ nodes, jobs, slotsPerJob, store, withinMs }: Race):
   const started = performance.now();
   const up = Array.from({ length: nodes }, () => spawnNode({ home: home.path, env: home.env }));
   await Promise.all(up.map((node) => node.when(({ event }) => event === "ready", 60_000)));
-  if (store !== undefined) await apply(home, all);
+  if (store !== undefined) await home.apply(all);
   const ended = () => up.reduce((sum, node) => sum + node.events.filter(isRun).length, 0);
   await untilTrue(`${jobs * slotsPerJob} runs`, () => ended() >= jobs * slotsPerJob, withinMs);
   const seconds = (performance.now() - started) / 1_000;
@@ -43,16 +43,6 @@ export async function race({ nodes, jobs, slotsPerJob, store, withinMs }: Race):
   expect(deeds).toHaveLength(jobs * slotsPerJob);
   expect(rows.filter(({ state }) => state === "succeeded")).toHaveLength(jobs * slotsPerJob);
   return { shares: sharesOf(up), seconds };
-}
-
-async function apply(
-  home: Awaited<ReturnType<typeof faultHome>>,
-  jobs: readonly Parameters<typeof home.document>[0][],
-): Promise<void> {
-  const text = JSON.stringify(jobs.map((job) => home.document(job)));
-  const { cli } = await import("./node-process.ts");
-  const answer = await cli({ home: home.path, env: home.env, input: text }, "job", "apply", "-f", "-");
-  expect(answer, answer.stderr).toMatchObject({ code: 0 });
 }
 
 function sharesOf(nodes: readonly NodeProcess[]): number[] {
