@@ -27,7 +27,7 @@ test.for(seeds(10, 0))(
 
     const result = await killStorm(home, { kills: KILLS, seed });
 
-    expect(tell("sqlite", seed, result).succeeded, `seed ${seed}`).toBeGreaterThan(50);
+    expect(tell("sqlite", seed, result).succeeded, `seed ${seed}`).toBeGreaterThan(10);
     expect(result.kills).toBe(KILLS);
   },
 );
@@ -40,7 +40,7 @@ test.for(seeds(2, 100))(
 
     const result = await killStorm(home, { kills: KILLS, seed, hasCompanion: true });
 
-    expect(tell("companion", seed, result).succeeded, `seed ${seed}`).toBeGreaterThan(50);
+    expect(tell("companion", seed, result).succeeded, `seed ${seed}`).toBeGreaterThan(10);
   },
 );
 
@@ -52,6 +52,6 @@ test.skipIf(!hasPostgres).for(seeds(2, 200))(
 
     const result = await killStorm(home, { kills: KILLS, seed, hasCompanion: seed % 2 === 0 });
 
-    expect(tell("postgres", seed, result).succeeded, `seed ${seed}`).toBeGreaterThan(20);
+    expect(tell("postgres", seed, result).succeeded, `seed ${seed}`).toBeGreaterThan(10);
   },
 );
