@@ -26,6 +26,13 @@ import { busyDelayMs } from "./until-stored.ts";
 const LONGEST_SLEEP_MS = 30 * SECOND;
 /** After a pass that found nothing to do although something is said to be due: a guard against spinning. */
 const IDLE_LOOK_MS = 250;
+/**
+ * Jobs decided by the first pass of a wake-up on time, so that the first of a thousand does not wait for the last; each
+ * further pass takes eight times as many. A late one takes all at once: what it missed is told in one digest (O1).
+ */
+const FIRST_JOBS = 16;
+const MOST_JOBS = 1_000;
+const ON_TIME_MS = SECOND;
 /** An hour without a good pass is worth a louder word than "will retry". */
 const LONG_SILENCE_MS = HOUR;
 
@@ -66,6 +73,8 @@ export class Scheduler {
   #guard: ClockGuardState | undefined;
   #nap: ReturnType<typeof linkAbort> | undefined;
   #isNudged = false;
+  #jobsPerPass = MOST_JOBS;
+  #expectedAt: Instant | undefined;
   #loop: Promise<void> | undefined;
   #goodPassAtMs: number;
 
@@ -97,12 +106,16 @@ export class Scheduler {
     const wall = await ledger.now();
     const offsetOfNode = clock.now() - wall;
     const trustedNow = await this.#believe(wall);
+    const isLate = this.#expectedAt !== undefined && wall - this.#expectedAt > ON_TIME_MS;
+    if (isLate) this.#jobsPerPass = MOST_JOBS;
     const request = this.#request(trustedNow, {
       ...{ lastSeenAt: wall, lastPassAt: wall, lastError: undefined },
       clockOffsetMs: offsetOfNode,
     });
     const result = await ledger.pass(request);
     this.#goodPassAtMs = clock.monotonicMs();
+    this.#jobsPerPass = result.hasMore ? Math.min(MOST_JOBS, 8 * this.#jobsPerPass) : FIRST_JOBS;
+    this.#expectedAt = result.nextWakeAt;
     if (result.claimed.length > 0) this.#deps.onClaimed(result.claimed);
     this.#deps.onPass(result);
     return { result, wakeInMs: this.#wakeInMs(result, request.capacity, wall) };
@@ -147,7 +160,15 @@ export class Scheduler {
     const isStopping = this.#stop.signal.aborted;
     const capacity = isStopping ? 0 : Math.max(0, this.#deps.capacity());
     return {
-      ...{ nodeId, node, now, capacity, liveRuns: this.#deps.liveRuns(), leaseMs },
+      ...{
+        nodeId,
+        node,
+        now,
+        capacity,
+        maxJobs: this.#jobsPerPass,
+        liveRuns: this.#deps.liveRuns(),
+        leaseMs,
+      },
       ...{ decide, digest, cannotPrepare, ...(startsAtOnce && { startsAtOnce }) },
     };
   }
