@@ -34,10 +34,10 @@ async function noops(): Promise<Burst> {
     const starts: number[] = [];
     const executors = { noop: () => void starts.push(Date.now()) };
     const context = await openHome({ home, executors });
-    const at = Math.ceil(Date.now() / 1_000) * 1_000 + 60_000;
+    const at = Math.ceil(Date.now() / 1_000) * 1_000 + 30_000;
     writeJobs(home, JOBS, { at: new Date(at).toISOString(), run: "{task: {executor: noop}}" });
     const node = await startNode(context, { maxParallelRuns: JOBS });
-    await until("reading the jobs", async () => (await context.ledger.jobs()).length === JOBS, 55_000);
+    await until("reading the jobs", async () => (await context.ledger.jobs()).length === JOBS, 28_000);
     await until("starting every job", () => starts.length === JOBS, 120_000);
     await node.stop({ graceMs: 10_000 });
     await context.close();
@@ -51,7 +51,7 @@ async function scripts(): Promise<number> {
     const home = join(folder, "home");
     const context = await openHome({ home });
     writeFileSync(join(home, "scripts", "noop.sh"), "#!/bin/sh\n:\n", { mode: 0o700 });
-    const at = Math.ceil(Date.now() / 1_000) * 1_000 + 20_000;
+    const at = Math.ceil(Date.now() / 1_000) * 1_000 + 12_000;
     writeJobs(home, SCRIPTS, { at: new Date(at).toISOString(), run: "noop.sh" });
     const node = await startNode(context, { maxParallelRuns: WIDTH });
     const ended = async () => (await context.ledger.counts(Date.now())).runs.succeeded === SCRIPTS;
