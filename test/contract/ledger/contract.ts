@@ -3,6 +3,7 @@
 import { describe } from "vitest";
 import { claimRules } from "./claims.ts";
 import { definitionRules } from "./definitions.ts";
+import { endingRules } from "./endings.ts";
 import type { Bench } from "./fixtures.ts";
 import { outboxRules } from "./outbox.ts";
 import { readingRules } from "./reading.ts";
@@ -13,6 +14,7 @@ export function ledgerContract(name: string, open: () => Promise<Bench>): void {
     slotRules(open);
     definitionRules(open);
     claimRules(open);
+    endingRules(open);
     outboxRules(open);
     readingRules(open);
   });
