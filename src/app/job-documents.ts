@@ -76,7 +76,14 @@ async function warnInstead(check: () => Promise<void>, warnings: string[]): Prom
 
 /** A surface's draft through the same codec as a file, so that every surface refuses the same things in the same words. */
 export function parseDraft(draft: JobDocument): JobDocument {
-  return parseJobDocument(JSON.stringify(draft), { file: "job", defaultId: draft.id }).document;
+  try {
+    return parseJobDocument(JSON.stringify(draft), { file: "job", defaultId: draft.id }).document;
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    // A person typed options, not this text: its lines and columns would mean nothing to them.
+    const message = error.message.replace(/^job:\d+:\d+: /gm, "");
+    throw new Fault(error.code, message, { hint: error.hint, cause: error });
+  }
 }
 
 /** What a dropped file is parsed with; nothing is checked that could change by itself (script, targets). Throws as `resolveJob`. */

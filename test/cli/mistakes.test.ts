@@ -89,6 +89,11 @@ describe("what a person typed wrong", () => {
       ["every 5m", "--script", "hi.sh", "--retry", "many"],
       /--retry cannot be "many"\. Write a whole number from 0 to 1000\.$/,
     ],
+    [
+      "an id that is no slug, without a place in a text nobody wrote",
+      ["every 5m", "--script", "hi.sh", "--id", "Bad Id"],
+      /^id is no slug; write lower-case letters/,
+    ],
     ["a job without work", ["every 5m"], /The job has no work\. Add --script FILE/],
   ])("job add refuses %s", async (_, args, message) => {
     const home = await cliHome();
