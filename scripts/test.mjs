@@ -61,10 +61,12 @@ if (isFaults) {
   if (filters.length === 0) {
     for (const { major, path } of otherNodes()) {
       // What depends on the Node version: the SQLite driver, processes, and the built CLI.
-      run(`Node ${major}`, path, ["test/contract", "test/store/", "test/execute", "test/app/lifecycle"], {
-        NIGHTSHIFT_TEST_NODE: path,
-        NIGHTSHIFT_TEST_ENGINES: "sqlite",
-      });
+      run(
+        `Node ${major}`,
+        path,
+        ["test/store/", "test/execute", "test/app/lifecycle", "test/cli/jobs", "test/faults/kills"],
+        { NIGHTSHIFT_TEST_NODE: path },
+      );
     }
   }
 }
