@@ -82,22 +82,27 @@ export interface ConfigSources {
  * @throws Fault `config.invalid` with every mistake and its place.
  */
 export function readConfig(text: string | undefined, sources: ConfigSources): ConfigReading {
-  const yaml = parseConfigYaml(text ?? "", sources.file);
-  const value = knownKeysInCamelCase(yaml.value ?? {}, configSchema);
-  const parsed = configSchema.safeParse(value);
-  const fault = parsed.success
-    ? undefined
-    : faultOfIssues("config.invalid", issuesOf(parsed.error.issues, value, configSchema), yaml);
-  if (fault) throw fault;
+  const input = text === undefined ? {} : parseConfig(text, sources.file);
   const fileEnv = parseEnvFile(sources.envFile);
   const variable = (name: string) => sources.env[name] ?? fileEnv.values[name];
   return {
-    config: configOf(parsed.data ?? {}),
+    config: configOf(input),
     warnings: fileEnv.warnings,
     resolve: (reference) => resolveReferences(reference, variable, sources.file),
     variable,
     secrets: () => secretValues(text ?? "", { ...fileEnv.values, ...sources.env }),
   };
+}
+
+function parseConfig(text: string, file: string): ConfigInput {
+  const yaml = parseConfigYaml(text, file);
+  const value = knownKeysInCamelCase(yaml.value ?? {}, configSchema());
+  const parsed = configSchema().safeParse(value);
+  const fault = parsed.success
+    ? undefined
+    : faultOfIssues("config.invalid", issuesOf(parsed.error.issues, value, configSchema()), yaml);
+  if (fault) throw fault;
+  return parsed.data ?? {};
 }
 
 function parseConfigYaml(text: string, file: string): YamlText {

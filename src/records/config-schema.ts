@@ -21,106 +21,117 @@ const concern = (description: string) => {
 
 const count = () => z.int().check(z.gte(1));
 
-const pattern = z.string().check(
-  z.refine((source) => {
-    try {
-      return new RegExp(source, "g") instanceof RegExp;
-    } catch {
-      return false;
-    }
-  }, "is no regular expression; correct it or remove it"),
-);
+const pattern = () =>
+  z.string().check(
+    z.refine((source) => {
+      try {
+        return new RegExp(source, "g") instanceof RegExp;
+      } catch {
+        return false;
+      }
+    }, "is no regular expression; correct it or remove it"),
+  );
 
 /** A secret stands in `.env`, never here. */
-const secretReference = z
-  .string()
-  .check(
-    z.regex(
-      /^\$\{env:[A-Za-z_][A-Za-z0-9_]*\}$/,
-      "is no reference; write ${env:NAME} and put the value into .env",
-    ),
-  );
+const secretReference = () =>
+  z
+    .string()
+    .check(
+      z.regex(
+        /^\$\{env:[A-Za-z_][A-Za-z0-9_]*\}$/,
+        "is no reference; write ${env:NAME} and put the value into .env",
+      ),
+    );
 
 const webhookSchema = z.strictObject({
   url: text(),
-  secret: z.optional(secretReference),
+  secret: z.optional(secretReference()),
   headers: z.optional(z.record(z.string(), z.string())),
 });
 
-export const configSchema = z.strictObject({
-  timezone: described("IANA zone of jobs that name none. Left out: the system's.", z.optional(text())),
-  defaults: described(
-    "What jobs take that say nothing themselves.",
-    z.optional(
-      z.strictObject({
-        timeout: z.optional(timeoutSchema),
-        catchUp: z.optional(catchUpSchema),
-        catchUpLimit: z.optional(count()),
-        overlap: z.optional(overlapSchema),
-        retry: z.optional(retrySchema),
-        deliver: z.optional(targetsSchema),
-        onFailure: z.optional(targetsSchema),
-      }),
+const makeSchema = () =>
+  z.strictObject({
+    timezone: described("IANA zone of jobs that name none. Left out: the system's.", z.optional(text())),
+    defaults: described(
+      "What jobs take that say nothing themselves.",
+      z.optional(
+        z.strictObject({
+          timeout: z.optional(timeoutSchema),
+          catchUp: z.optional(catchUpSchema),
+          catchUpLimit: z.optional(count()),
+          overlap: z.optional(overlapSchema),
+          retry: z.optional(retrySchema),
+          deliver: z.optional(targetsSchema),
+          onFailure: z.optional(targetsSchema),
+        }),
+      ),
     ),
-  ),
-  models: concern("Model providers and prices."),
-  environments: concern("Named environments where commands run."),
-  deliver: described(
-    "Named webhooks, home channels, hosts that may be private.",
-    z.optional(
-      z.strictObject({
-        webhooks: z.optional(z.record(z.string(), webhookSchema)),
-        webhookSecret: z.optional(secretReference),
-        allowPrivate: z.optional(z.array(text())),
-        homes: z.optional(z.record(z.string(), text())),
-      }),
+    models: concern("Model providers and prices."),
+    environments: concern("Named environments where commands run."),
+    deliver: described(
+      "Named webhooks, home channels, hosts that may be private.",
+      z.optional(
+        z.strictObject({
+          webhooks: z.optional(z.record(z.string(), webhookSchema)),
+          webhookSecret: z.optional(secretReference()),
+          allowPrivate: z.optional(z.array(text())),
+          homes: z.optional(z.record(z.string(), text())),
+        }),
+      ),
     ),
-  ),
-  orchestrator: concern("Limits of the task orchestrator."),
-  queues: concern("Task queues: priority and width."),
-  executors: concern("Named executors."),
-  remoteExecutors: concern("Executors on other machines."),
-  fallbackExecutors: concern("What takes over when an executor is down."),
-  mcpServers: concern("MCP servers whose tools agents may use."),
-  http: described(
-    "The HTTP surface.",
-    z.optional(
-      z.strictObject({
-        port: z.optional(z.int().check(z.gte(0), z.lte(65_535))),
-        bind: z.optional(text()),
-        allowRunsToSchedule: z.optional(z.boolean()),
-      }),
+    orchestrator: concern("Limits of the task orchestrator."),
+    queues: concern("Task queues: priority and width."),
+    executors: concern("Named executors."),
+    remoteExecutors: concern("Executors on other machines."),
+    fallbackExecutors: concern("What takes over when an executor is down."),
+    mcpServers: concern("MCP servers whose tools agents may use."),
+    http: described(
+      "The HTTP surface.",
+      z.optional(
+        z.strictObject({
+          port: z.optional(z.int().check(z.gte(0), z.lte(65_535))),
+          bind: z.optional(text()),
+          allowRunsToSchedule: z.optional(z.boolean()),
+        }),
+      ),
     ),
-  ),
-  limits: described(
-    "Bounds of one node.",
-    z.optional(
-      z.strictObject({
-        maxParallelRuns: z.optional(count()),
-        outputBytes: z.optional(count()),
-        promptBytes: z.optional(count()),
-        quarantine: z.optional(z.boolean()),
-      }),
+    limits: described(
+      "Bounds of one node.",
+      z.optional(
+        z.strictObject({
+          maxParallelRuns: z.optional(count()),
+          outputBytes: z.optional(count()),
+          promptBytes: z.optional(count()),
+          quarantine: z.optional(z.boolean()),
+        }),
+      ),
     ),
-  ),
-  retention: described(
-    "How much history is kept in full; the rest is folded into sums.",
-    z.optional(
-      z.strictObject({
-        runsPerJob: z.optional(count()),
-        outputFiles: z.optional(count()),
-        events: z.optional(count()),
-      }),
+    retention: described(
+      "How much history is kept in full; the rest is folded into sums.",
+      z.optional(
+        z.strictObject({
+          runsPerJob: z.optional(count()),
+          outputFiles: z.optional(count()),
+          events: z.optional(count()),
+        }),
+      ),
     ),
-  ),
-  redact: described(
-    "Further regular expressions whose matches never leave.",
-    z.optional(z.strictObject({ patterns: z.optional(z.array(pattern)) })),
-  ),
-  logs: described(
-    "The node's own log.",
-    z.optional(z.strictObject({ level: z.optional(z.enum(["debug", "info", "warn", "error"])) })),
-  ),
-});
+    redact: described(
+      "Further regular expressions whose matches never leave.",
+      z.optional(z.strictObject({ patterns: z.optional(z.array(pattern())) })),
+    ),
+    logs: described(
+      "The node's own log.",
+      z.optional(z.strictObject({ level: z.optional(z.enum(["debug", "info", "warn", "error"])) })),
+    ),
+  });
 
-export type ConfigInput = z.infer<typeof configSchema>;
+let made: ReturnType<typeof makeSchema> | undefined;
+
+/** Made on first use: a home without a config.yaml pays nothing for it. */
+export function configSchema(): ReturnType<typeof makeSchema> {
+  made ??= makeSchema();
+  return made;
+}
+
+export type ConfigInput = z.infer<ReturnType<typeof makeSchema>>;

@@ -16,7 +16,7 @@ export function jsonSchemaOfJob(): Record<string, unknown> {
 
 /** The JSON Schema of `config.yaml`. */
 export function jsonSchemaOfConfig(): Record<string, unknown> {
-  const { $schema: _, ...schema } = toJSONSchema(configSchema, { io: "input", unrepresentable: "any" });
+  const { $schema: _, ...schema } = toJSONSchema(configSchema(), { io: "input", unrepresentable: "any" });
   return { ...ENVELOPE, title: "Nightshift config", ...schema };
 }
 

@@ -30,7 +30,7 @@ describe("the pages on documents", () => {
 
     expect(Object.keys(jobSchema.shape).filter((key) => !jobs.includes(`\`${key}\``))).toEqual([]);
     expect(
-      Object.keys(configSchema.shape).filter((key) => !new RegExp(`^${key}:|\`${key}\``, "m").test(config)),
+      Object.keys(configSchema().shape).filter((key) => !new RegExp(`^${key}:|\`${key}\``, "m").test(config)),
     ).toEqual([]);
   });
 });
