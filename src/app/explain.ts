@@ -109,7 +109,7 @@ function explainDelay(run: Run, now: Instant): Found | undefined {
   if (run.state === "waiting" && run.reason === "retry") {
     return {
       because: "backoff",
-      sentence: `It waits ${at(until, now)} to try again (attempt ${run.attempt}).`,
+      sentence: `It tries again ${at(until, now)} as attempt ${run.attempt}.`,
       until,
     };
   }

@@ -7,7 +7,6 @@ import { availableParallelism } from "node:os";
 import { Outbox } from "../deliver/outbox.ts";
 import { groupCpuMs } from "../execute/host.ts";
 import { makePipePool, type PipePool } from "../execute/pipe-pool.ts";
-import { endLeftovers } from "../execute/terminate.ts";
 import { messageOf } from "../kernel/errors.ts";
 import { makeId } from "../kernel/ids.ts";
 import { SECOND } from "../kernel/time.ts";
@@ -16,27 +15,27 @@ import type { PassResult } from "../records/ledger/slots.ts";
 import { makeRewindCursor } from "../schedule/cursor-after.ts";
 import { openOutputFiles } from "../store/files/output-files.ts";
 import { cannotPrepare } from "./cannot-prepare.ts";
-import { makePlanClose, makePlanUnknowns } from "./close-run.ts";
+import { makePlanClose } from "./close-run.ts";
 import type { Context } from "./context.ts";
 import { DefinitionWatch } from "./definition-watch.ts";
 import { Housekeeping } from "./housekeeping.ts";
-import { changeJob } from "./job-changes.ts";
 import type { LiveRun } from "./live-run.ts";
 import { nodeRecord } from "./node-record.ts";
-import { provablyDead, type RecoveryDeps, recover } from "./recovery.ts";
+import { provablyDead, recover } from "./recovery.ts";
+import { recoveryDeps } from "./recovery-deps.ts";
 import { Repeating } from "./repeating.ts";
 import { Runner } from "./runner.ts";
 import { Scheduler } from "./scheduler.ts";
 import { scriptWork } from "./script-work.ts";
 import { startsAtOnce } from "./starts-at-once.ts";
+import { Telling } from "./telling.ts";
 import { untilStored } from "./until-stored.ts";
+import { waitForChange } from "./wait-for-change.ts";
 import { inlineWatch, type Watch, workerWatch } from "./watch.ts";
 
 /** @source SEMANTICS L4 */
 export const LEASE_MS = 60 * SECOND;
 export const BEAT_MS = 15 * SECOND;
-/** Ends of runs are told to other processes at most this often. */
-const TELL_MS = 50;
 const RECOVERY_MS = 5 * SECOND;
 /** After the grace and TERM → KILL of every run, the store gets this long to take the closings. */
 const GIVE_UP_MS = 30 * SECOND;
@@ -62,8 +61,14 @@ export interface NightshiftNode {
   announceUrl(url: string): Promise<void>;
   /** L13; idempotent. `hurry` aborting ends live runs at once. */
   stop(options: { graceMs: number; hurry?: AbortSignal }): Promise<void>;
-  /** Resolves when no run is live and nothing is due now (`tick`). */
-  tick(): Promise<PassResult>;
+}
+
+/** What a `tick` did. */
+export interface TickResult {
+  /** Ids of the runs it started. */
+  started: readonly string[];
+  /** Slots that did not run: skipped or missed. */
+  closedSlots: number;
 }
 
 /** Starts a node that fires until it is stopped. */
@@ -73,12 +78,21 @@ export async function startNode(options: NodeOptions): Promise<NightshiftNode> {
   return node;
 }
 
-/** One pass, its runs, their deliveries; then everything is over (`tick`, `job run --here`). */
-export async function tickOnce(options: NodeOptions): Promise<PassResult> {
+/** Everything that is due now, its runs, their deliveries; then it is over (`tick`). */
+export function tickOnce(options: NodeOptions): Promise<TickResult> {
+  return once(options, (node) => node.tick());
+}
+
+/** One queued run, here, and its deliveries (`job run --here`). False = another node was first, or `signal` aborted. */
+export function runHere(options: NodeOptions, run: { id: string; signal: AbortSignal }): Promise<boolean> {
+  return once(options, (node) => node.runOnly(run.id, run.signal));
+}
+
+async function once<T>(options: NodeOptions, work: (node: Node) => Promise<T>): Promise<T> {
   const node = new Node(options);
   await node.register();
   try {
-    return await node.tick();
+    return await work(node);
   } finally {
     await node.stop({ graceMs: 30 * SECOND });
   }
@@ -98,8 +112,8 @@ class Node implements NightshiftNode {
   readonly #housekeeping: Housekeeping;
   readonly #maxParallelRuns: number;
   readonly #draining = new AbortController();
+  readonly #telling: Telling;
   #unsubscribe = () => {};
-  #isTelling = false;
   #stopped: Promise<void> | undefined;
 
   constructor(options: NodeOptions) {
@@ -147,6 +161,7 @@ class Node implements NightshiftNode {
       work: () => this.#recover(),
     });
     this.#housekeeping = new Housekeeping(context, files);
+    this.#telling = new Telling(context, this.#draining.signal);
   }
 
   async start(): Promise<void> {
@@ -178,14 +193,37 @@ class Node implements NightshiftNode {
     await this.#context.ledger.updateNode(this.id, { url });
   }
 
-  async tick(): Promise<PassResult> {
+  async tick(): Promise<TickResult> {
     await this.#recover();
     await this.#definitions.syncOnce();
-    const { result } = await this.#scheduler.passOnce();
+    const done: { started: string[]; closedSlots: number } = { started: [], closedSlots: 0 };
+    for (;;) {
+      const { result } = await this.#scheduler.passOnce();
+      done.started.push(...result.claimed.map(({ run }) => run.id));
+      done.closedSlots += result.closedSlots.reduce((sum, { slots }) => sum + slots.count, 0);
+      await this.#runner.whenIdle();
+      // What found no place, or waited for its job's live run, has its turn now.
+      if (result.claimed.length === 0 && !result.hasMore) break;
+    }
+    await this.#outbox.drain(this.#draining.signal);
+    return done;
+  }
+
+  /** Waits its turn while another run of the job is live. */
+  async runOnly(runId: string, signal: AbortSignal): Promise<boolean> {
+    const { ledger } = this.#context;
+    await this.#recover();
+    for (;;) {
+      const { result } = await this.#scheduler.passOnce(runId);
+      if (result.claimed.length > 0) break;
+      const run = await ledger.run(runId);
+      const isWaiting = run !== undefined && "state" in run && ["queued", "waiting"].includes(run.state);
+      if (!isWaiting || signal.aborted) return false;
+      await waitForChange(this.#context, { signal });
+    }
     await this.#runner.whenIdle();
     await this.#outbox.drain(this.#draining.signal);
-    if (!result) throw new Error("the pass ended without a result");
-    return result;
+    return true;
   }
 
   stop(options: { graceMs: number; hurry?: AbortSignal }): Promise<void> {
@@ -229,21 +267,8 @@ class Node implements NightshiftNode {
   #onFree(live: LiveRun, answer: CloseAnswer): void {
     this.#scheduler.nudge();
     this.#outbox.nudge();
-    void this.#tellOthers();
+    void this.#telling.tell();
     this.#options.onRunEnded?.(live, answer);
-  }
-
-  /** Followers of runs (`run logs -f`, `--wait`, SSE) hear of an end soon, however many runs end in a row. */
-  async #tellOthers(): Promise<void> {
-    if (this.#isTelling) return;
-    this.#isTelling = true;
-    try {
-      await this.#context.clock.sleep(TELL_MS, this.#draining.signal);
-    } catch {
-      // Stopping: told at once.
-    }
-    this.#isTelling = false;
-    await this.#context.ledger.wakeOthers();
   }
 
   #onPass(result: PassResult): void {
@@ -257,24 +282,8 @@ class Node implements NightshiftNode {
   }
 
   async #recover(): Promise<void> {
-    const { context, leaseMs = LEASE_MS } = this.#options;
-    const isQuarantineOn = this.#options.isQuarantineOn ?? context.config.limits.quarantine;
-    const deps: RecoveryDeps = {
-      ...context,
-      nodeId: this.id,
-      leaseMs,
-      isQuarantineOn,
-      endLeftovers: (processes, runId) => endLeftovers(context, processes, { runId, graceMs: 2 * SECOND }),
-      planUnknowns: makePlanUnknowns(context),
-      quarantine: async (jobId, reason) => {
-        await changeJob(context, jobId, {
-          kind: "suspend",
-          suspension: "quarantined",
-          by: `node:${this.id}`,
-          reason,
-        });
-      },
-    };
+    const { context, leaseMs = LEASE_MS, isQuarantineOn } = this.#options;
+    const deps = recoveryDeps(context, { nodeId: this.id, leaseMs, isQuarantineOn });
     if ((await recover(deps, this.#draining.signal)) > 0) this.#scheduler.nudge();
   }
 

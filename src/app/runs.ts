@@ -51,6 +51,12 @@ export async function findRun(context: Context, idOrPrefix: string): Promise<Run
   return found;
 }
 
+/** The newest attempt of the same work: a retry or a rerun that followed, else the run itself. */
+export async function newestAttempt(context: Context, idOrPrefix: string): Promise<Run> {
+  const run = await findRun(context, idOrPrefix);
+  return (await context.ledger.attempts(run.dedupeKey)).at(-1) ?? run;
+}
+
 /** One run with its deliveries and resolutions. */
 export async function showRun(context: Context, idOrPrefix: string): Promise<RunDocument> {
   return documentOf(context, await findRun(context, idOrPrefix));

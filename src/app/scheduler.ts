@@ -63,7 +63,7 @@ export interface SchedulerDeps {
 
 /** What one pass did; `wakeInMs` is when to look again. */
 export interface PassReport {
-  result: PassResult | undefined;
+  result: PassResult;
   wakeInMs: number;
 }
 
@@ -100,8 +100,8 @@ export class Scheduler {
     this.#nap?.abort("nudged");
   }
 
-  /** One pass by hand (`tick`); throws what the store throws. */
-  async passOnce(): Promise<PassReport> {
+  /** One pass by hand (`tick`), or the claim of one run and nothing else; throws what the store throws. */
+  async passOnce(onlyRun?: string): Promise<PassReport> {
     const { clock, ledger } = this.#deps;
     const wall = await ledger.now();
     const offsetOfNode = clock.now() - wall;
@@ -112,7 +112,7 @@ export class Scheduler {
       ...{ lastSeenAt: wall, lastPassAt: wall, lastError: undefined },
       clockOffsetMs: offsetOfNode,
     });
-    const result = await ledger.pass(request);
+    const result = await ledger.pass({ ...request, ...(onlyRun !== undefined && { onlyRun }) });
     this.#goodPassAtMs = clock.monotonicMs();
     this.#jobsPerPass = result.hasMore ? Math.min(MOST_JOBS, 8 * this.#jobsPerPass) : FIRST_JOBS;
     this.#expectedAt = result.nextWakeAt;

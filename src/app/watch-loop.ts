@@ -4,6 +4,7 @@
 // I1. A renewal that is refused is reported once, and the run is watched no more.
 // I2. Five lease times without a store = lost: whoever can reach the store may have taken over by then.
 
+import { type Activity, noteActivity, noteCpu, reachedLimit, startActivity } from "../execute/inactivity.ts";
 import { linkAbort } from "../kernel/abort.ts";
 import { messageOf } from "../kernel/errors.ts";
 import { type Clock, SECOND } from "../kernel/time.ts";
@@ -25,10 +26,10 @@ export interface WatchLoopDeps {
 }
 
 interface Watched extends WatchedRun {
-  beganAtMs: number | undefined;
-  activeAtMs: number;
+  /** Counts from the begin; undefined before it. */
+  activity: Activity | undefined;
   processGroup: number | undefined;
-  cpuMs: number | undefined;
+  hasCpuSample: boolean;
   isReported: boolean;
 }
 
@@ -86,7 +87,8 @@ export class WatchLoop {
         return;
       case "touch": {
         const watched = this.#runs.get(command.runId);
-        if (watched) watched.activeAtMs = this.#deps.clock.monotonicMs();
+        if (watched?.activity)
+          watched.activity = noteActivity(watched.activity, "output", this.#deps.clock.monotonicMs());
         return;
       }
       case "remove":
@@ -132,10 +134,9 @@ export class WatchLoop {
     if (this.#runs.size === 0) this.#renewedAtMs = now;
     this.#runs.set(run.claim.runId, {
       ...run,
-      beganAtMs: undefined,
-      activeAtMs: now,
+      activity: undefined,
       processGroup: undefined,
-      cpuMs: undefined,
+      hasCpuSample: false,
       isReported: false,
     });
   }
@@ -145,13 +146,14 @@ export class WatchLoop {
     if (!watched) return;
     const now = this.#deps.clock.monotonicMs();
     const hadLimits = this.#hasLimits();
-    Object.assign(watched, { beganAtMs: now, activeAtMs: now, processGroup });
+    const limits = { idleMs: watched.idleTimeoutMs, totalMs: watched.totalTimeoutMs };
+    Object.assign(watched, { activity: startActivity(limits, now), processGroup });
     if (!hadLimits && this.#hasLimits()) this.#nap?.abort("a limit to count");
   }
 
   #hasLimits(): boolean {
-    for (const { idleTimeoutMs, totalTimeoutMs, beganAtMs } of this.#runs.values()) {
-      if (beganAtMs !== undefined && (idleTimeoutMs > 0 || totalTimeoutMs > 0)) return true;
+    for (const { activity } of this.#runs.values()) {
+      if (activity && (activity.idleMs > 0 || activity.totalMs > 0)) return true;
     }
     return false;
   }
@@ -159,30 +161,35 @@ export class WatchLoop {
   #lookAtLimits(): void {
     const now = this.#deps.clock.monotonicMs();
     for (const watched of this.#runs.values()) {
-      if (watched.beganAtMs === undefined || watched.isReported) continue;
-      if (watched.totalTimeoutMs > 0 && now - watched.beganAtMs >= watched.totalTimeoutMs) {
-        this.#reportTimeout(watched, "total", watched.totalTimeoutMs);
-      } else if (watched.idleTimeoutMs > 0) {
-        this.#noteCpu(watched, now);
-        if (now - watched.activeAtMs >= watched.idleTimeoutMs) {
-          this.#reportTimeout(watched, "idle", watched.idleTimeoutMs);
-        }
-      }
+      if (!watched.activity || watched.isReported) continue;
+      watched.activity = this.#withCpu(watched, watched.activity, now);
+      const reached = reachedLimit(watched.activity, now);
+      if (!reached) continue;
+      watched.isReported = true;
+      const limit = reached.kind === "idleTimeout" ? "idle" : "total";
+      const idleForMs = now - reached.lastActivityAt;
+      this.#deps.report({
+        kind: "timeout",
+        runId: watched.claim.runId,
+        limit,
+        limitMs: reached.limitMs,
+        idleForMs,
+      });
     }
   }
 
-  /** CPU time of the group is activity (L14); read only once half of the silence is over, since it costs a scan. */
-  #noteCpu(watched: Watched, now: number): void {
-    if (watched.processGroup === undefined || now - watched.activeAtMs < watched.idleTimeoutMs / 2) return;
+  /**
+   * CPU time of the group is activity (L14); read only once half of the silence is over, since it costs a scan. The
+   * first sample is only what later ones are compared with.
+   */
+  #withCpu(watched: Watched, activity: Activity, now: number): Activity {
+    const isQuiet = activity.idleMs > 0 && now - activity.lastActivityAt >= activity.idleMs / 2;
+    if (watched.processGroup === undefined || !isQuiet) return activity;
     const cpuMs = this.#deps.groupCpuMs(watched.processGroup);
-    if (cpuMs !== undefined && watched.cpuMs !== undefined && cpuMs > watched.cpuMs) watched.activeAtMs = now;
-    watched.cpuMs = cpuMs;
-  }
-
-  #reportTimeout(watched: Watched, limit: "idle" | "total", limitMs: number): void {
-    watched.isReported = true;
-    const idleForMs = this.#deps.clock.monotonicMs() - watched.activeAtMs;
-    this.#deps.report({ kind: "timeout", runId: watched.claim.runId, limit, limitMs, idleForMs });
+    if (cpuMs === undefined) return activity;
+    const isFirst = !watched.hasCpuSample;
+    watched.hasCpuSample = true;
+    return isFirst ? { ...activity, cpuMs } : noteCpu(activity, cpuMs, now);
   }
 
   #reportLost(runId: string, token: number, why: "takenOver" | "noStore"): void {

@@ -3,12 +3,13 @@
 import type { Context } from "../app/context.ts";
 import { isOpen, type RunDocument } from "../app/documents.ts";
 import { queueRun } from "../app/jobs.ts";
-import { tickOnce } from "../app/node.ts";
+import { runHere } from "../app/node.ts";
 import { nodesUp } from "../app/nodes.ts";
-import { findRun, showRun } from "../app/runs.ts";
+import { findRun, newestAttempt, showRun } from "../app/runs.ts";
 import { waitForChange } from "../app/wait-for-change.ts";
 import { Fault } from "../kernel/errors.ts";
 import { parseDuration } from "../kernel/time.ts";
+import type { Run } from "../records/run.ts";
 import type { Options, RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
 import { describeOutcome } from "./format.ts";
@@ -24,15 +25,18 @@ export const run: RunCommand = async ({ args: [id = ""], options, io, open }) =>
     print(io, queued, () => `Queued as run ${queued.id}. See \`nightshift run show ${queued.id}\`.`);
     return EXIT.ok;
   }
-  if (isHere) {
-    io.note(`Running job ${queued.jobId} here as ${queued.id} …`);
-    await tickOnce({ context });
-  } else if (!(await waitForEnd(context, queued.id, { waitMs: waitMs ?? 0, io }))) {
+  if (isHere) io.note(`Running job ${queued.jobId} here as ${queued.id} …`);
+  const isDone = isHere && (await runHere({ context }, { id: queued.id, signal: io.signal }));
+  // A node that was faster has it now; then this command waits for it like any other.
+  if (
+    !isDone &&
+    !(await waitForEnd(context, queued.id, { waitMs: waitMs ?? Number.POSITIVE_INFINITY, io }))
+  ) {
     io.note(`Run ${queued.id} has not ended yet. See \`nightshift run show ${queued.id}\`.`);
     if (io.isJson) print(io, await showRun(context, queued.id), () => "");
     return io.signal.aborted ? EXIT.interrupted : EXIT.waitRanOut;
   }
-  const ended = await showRun(context, queued.id);
+  const ended = await showRun(context, (await newestEnded(context, queued.id)).id);
   print(io, ended, () => endText(ended));
   return exitOf(ended);
 };
@@ -55,12 +59,18 @@ async function waitForEnd(
   { waitMs, io }: { waitMs: number; io: Io },
 ): Promise<boolean> {
   const endMs = context.clock.monotonicMs() + waitMs;
-  while (isOpen(await findRun(context, runId))) {
+  while (isOpen(await newestAttempt(context, runId))) {
     const leftMs = endMs - context.clock.monotonicMs();
     if (leftMs <= 0 || io.signal.aborted) return false;
     await waitForChange(context, { atMostMs: leftMs, signal: io.signal });
   }
   return true;
+}
+
+/** The newest attempt that has ended: one run here, the last of all when it was waited for. */
+async function newestEnded(context: Context, runId: string): Promise<Run> {
+  const newest = await newestAttempt(context, runId);
+  return isOpen(newest) ? findRun(context, runId) : newest;
 }
 
 function endText(run: RunDocument): string {

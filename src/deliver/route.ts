@@ -80,7 +80,7 @@ export function requireRoute(selectors: readonly TargetSelector[], context: Rout
     hint:
       first.reason === "noHome"
         ? "Set the home channel under `deliver.homes` in config.yaml, or write the chat's id after the platform."
-        : "Configure it under `deliver` in config.yaml, or choose another target.",
+        : "Choose another target, or change what `deliver` in config.yaml allows.",
   });
 }
 

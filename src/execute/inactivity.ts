@@ -2,9 +2,6 @@
 //
 // I1. All times are monotonic ms of one clock: a suspended laptop or a stepped wall clock never makes a run idle.
 
-import { Fault } from "../kernel/errors.ts";
-import { parseDuration } from "../kernel/time.ts";
-
 /** What is known of one run. `cpuMs` is the last sample of its group. */
 export interface Activity {
   readonly idleMs: number;
@@ -45,32 +42,4 @@ export function reachedLimit(activity: Activity, now: number): ReachedLimit | un
   if (totalMs > 0 && now - startedAt >= totalMs) return { kind: "totalTimeout", limitMs: totalMs, ...last };
   if (idleMs > 0 && now - lastActivityAt >= idleMs) return { kind: "idleTimeout", limitMs: idleMs, ...last };
   return undefined;
-}
-
-/** When to ask again at the latest; undefined = both limits are off. Sample CPU before asking. */
-export function nextCheckAt(activity: Activity): number | undefined {
-  const ends: number[] = [];
-  if (activity.totalMs > 0) ends.push(activity.startedAt + activity.totalMs);
-  if (activity.idleMs > 0) ends.push(activity.lastActivityAt + activity.idleMs);
-  return ends.length === 0 ? undefined : Math.min(...ends);
-}
-
-/**
- * Reads NIGHTSHIFT_IDLE_TIMEOUT: a duration (`90s`, `2h`) or `0` = off → ms; undefined or empty = not set.
- * Garbage throws `config.invalid`: a limit that is silently ignored is found out at night.
- */
-export function parseIdleTimeout(text: string | undefined): number | undefined {
-  const trimmed = text?.trim();
-  if (!trimmed) return undefined;
-  if (/^0+$/.test(trimmed)) return 0;
-  const ms = parseDuration(trimmed);
-  if (ms === undefined)
-    throw new Fault(
-      "config.invalid",
-      `NIGHTSHIFT_IDLE_TIMEOUT is ${JSON.stringify(trimmed)}, not a duration`,
-      {
-        hint: "Write for example 90s, 10m or 2h, or 0 to turn the limit off.",
-      },
-    );
-  return ms;
 }

@@ -95,7 +95,7 @@ describe("explain says in one sentence why a run is not running", () => {
       { state: "waiting", reason: "retry", readyAt: NOW + 90_000, attempt: 2 },
       {},
       "backoff",
-      "It waits in 1m30s, at 2026-11-29T06:01:30Z, to try again (attempt 2).",
+      "It tries again in 1m30s, at 2026-11-29T06:01:30Z, as attempt 2.",
     ],
     [
       "its jitter has not passed",

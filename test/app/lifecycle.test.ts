@@ -6,7 +6,7 @@ import type { Context } from "../../src/app/context.ts";
 import { diagnose } from "../../src/app/doctor.ts";
 import type { RunDocument } from "../../src/app/documents.ts";
 import { addJob, queueRun, showJob } from "../../src/app/jobs.ts";
-import { type NightshiftNode, startNode, tickOnce } from "../../src/app/node.ts";
+import { type NightshiftNode, runHere, startNode, tickOnce } from "../../src/app/node.ts";
 import { cancelRun, explain, listRuns, resolveRun, showRun } from "../../src/app/runs.ts";
 import { waitForChange } from "../../src/app/wait-for-change.ts";
 import { inProcessWork } from "../../src/app/work.ts";
@@ -285,3 +285,34 @@ async function addJobWithSteps(context: Context, steps: readonly string[]): Prom
   );
   await addJob(context, script("flaky"));
 }
+
+describe("work without a node", () => {
+  test("U2: job run --here runs that one job and touches no other's due slots", async () => {
+    const context = await testContext();
+    await writeScript(context, "a.sh", "#!/bin/sh\necho a\n");
+    await writeScript(context, "b.sh", "#!/bin/sh\necho b\n");
+    await addJob(context, script("a"));
+    await addJob(context, script("b", { schedule: "every 1s" }));
+    const queued = await queueRun(context, "a");
+    await context.clock.sleep(1_100, new AbortController().signal);
+
+    const isDone = await runHere({ context }, { id: queued.id, signal: new AbortController().signal });
+
+    expect(isDone).toBe(true);
+    expect((await listRuns(context, {})).map(({ jobId, state }) => [jobId, state])).toEqual([
+      ["a", "succeeded"],
+    ]);
+  });
+
+  test("tick runs everything that is due, also what finds no place at first", async () => {
+    const context = await testContext();
+    await writeScript(context, "a.sh", "#!/bin/sh\necho a\n");
+    await addJob(context, script("a", { overlap: "allow" }));
+    for (let run = 0; run < 5; run++) await queueRun(context, "a");
+
+    const { started } = await tickOnce({ context, maxParallelRuns: 2 });
+
+    expect(started).toHaveLength(5);
+    expect((await listRuns(context, { state: ["succeeded"] })).length).toBe(5);
+  });
+});

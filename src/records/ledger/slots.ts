@@ -87,6 +87,8 @@ export interface PassRequest {
   leaseMs: number;
   /** Jobs decided in one pass; the rest follow in the next. Default 1,000. */
   maxJobs?: number;
+  /** Claim this run and nothing else, decide nothing (`job run --here`): other jobs are none of its business. */
+  onlyRun?: string;
   decide: DecideJob;
   digest: DigestMissed;
   /** Undefined = this node can prepare the run; else what it lacks → `waiting: node` (L12). */

@@ -36,13 +36,15 @@ function omit(columns: Columns, names: readonly string[]): Columns {
   return Object.fromEntries(Object.entries(columns).filter(([name]) => !names.includes(name)));
 }
 
-const READY = `SELECT ${columnList(PENDING_RUN, "r")}, c."strikes" AS "strikes"
+const ready = (only: string) => `SELECT ${columnList(PENDING_RUN, "r")}, c."strikes" AS "strikes"
   FROM "runs" AS r LEFT JOIN "cursors" AS c ON c."jobId" = r."jobId"
   WHERE ${isPending("r")} AND r."readyAt" <= ? AND (r."readyAt", r."id") > (?, ?)
     AND (r."state" = 'queued' OR r."reason" IN ('retry','node'))
     AND (r."slot" IS NULL OR COALESCE(c."isHalted", 0) = 0)
-    AND ${NO_LIVE_RUN("r")}
+    AND ${NO_LIVE_RUN("r")}${only}
   ORDER BY r."readyAt", r."id" LIMIT ?`;
+const READY = ready("");
+const READY_ONLY = ready(` AND r."id" = ?`);
 
 interface Candidate {
   run: Run;
@@ -61,10 +63,10 @@ export async function claimReady(
   const pageSize = request.capacity + SPARE_ROWS;
   let after = { readyAt: -1, id: "" };
   for (let page = 0; page < MAX_PAGES && picked.length < request.capacity; page++) {
-    const rows = await tx.all(READY + tx.dialect.skipLocked("r"), [
-      request.now,
-      after.readyAt,
-      after.id,
+    const { onlyRun } = request;
+    const rows = await tx.all((onlyRun === undefined ? READY : READY_ONLY) + tx.dialect.skipLocked("r"), [
+      ...[request.now, after.readyAt, after.id],
+      ...(onlyRun === undefined ? [] : [onlyRun]),
       pageSize,
     ]);
     const isOver = pick(await candidatesOf(tx, rows), { request, picked, unprepared });

@@ -15,9 +15,10 @@ const DEFAULT_MAX_JOBS = 1_000;
 export async function pass(store: Store, request: PassRequest): Promise<PassResult> {
   return write(store, async (tx) => {
     const { now } = request;
-    await endExpiredSuspensions(tx, now);
-    const due = await decideDue(tx, request);
-    const expired = await expireStartBy(tx, now);
+    const isWhole = request.onlyRun === undefined;
+    if (isWhole) await endExpiredSuspensions(tx, now);
+    const due = isWhole ? await decideDue(tx, request) : NOTHING_DUE;
+    const expired = isWhole ? await expireStartBy(tx, now) : [];
     const { claimed, isFull } = await claimReady(tx, request);
     if (request.node) {
       const liveRuns = request.liveRuns + claimed.length;
@@ -32,6 +33,11 @@ export async function pass(store: Store, request: PassRequest): Promise<PassResu
     };
   });
 }
+
+const NOTHING_DUE = {
+  applied: { decidedJobs: 0, closedSlots: [], endedRuns: [], cancelRuns: [] },
+  hasMore: false,
+} satisfies { applied: Applied; hasMore: boolean };
 
 async function decideDue(
   tx: Transaction,

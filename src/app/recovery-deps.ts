@@ -1,0 +1,30 @@
+// What recovery works with on a real home.
+
+import { endLeftovers } from "../execute/terminate.ts";
+import { SECOND } from "../kernel/time.ts";
+import { makePlanUnknowns } from "./close-run.ts";
+import type { Context } from "./context.ts";
+import { changeJob } from "./job-changes.ts";
+import type { RecoveryDeps } from "./recovery.ts";
+
+/** What a dead node left had its time: TERM → KILL. */
+const GRACE_MS = 2 * SECOND;
+
+/** `isQuarantineOn` undefined = what the config says (L7). */
+export function recoveryDeps(
+  context: Context,
+  node: { nodeId: string; leaseMs: number; isQuarantineOn: boolean | undefined },
+): RecoveryDeps {
+  return {
+    ...context,
+    nodeId: node.nodeId,
+    leaseMs: node.leaseMs,
+    isQuarantineOn: node.isQuarantineOn ?? context.config.limits.quarantine,
+    endLeftovers: (processes, runId) => endLeftovers(context, processes, { runId, graceMs: GRACE_MS }),
+    planUnknowns: makePlanUnknowns(context),
+    quarantine: async (jobId, reason) => {
+      const by = `node:${node.nodeId}`;
+      await changeJob(context, jobId, { kind: "suspend", suspension: "quarantined", by, reason });
+    },
+  };
+}
