@@ -54,17 +54,20 @@ export class Runner {
   /** Aborted when waiting for the store must end: the process is about to exit. */
   readonly #giveUp = new AbortController();
   readonly #startRun: (start: StartRun) => Promise<StartAnswer>;
-  readonly #closeRun: (closing: Closing) => Promise<CloseAnswer>;
+  readonly #closeRun: (closing: Closing) => Promise<CloseAnswer | Error>;
   #isStopping = false;
 
   constructor(deps: RunnerDeps) {
     this.#deps = deps;
-    const stored = <T>(what: string, call: () => Promise<T>) =>
-      untilStored(deps, what, call, this.#giveUp.signal);
     this.#startRun = makeBatch(async (starts) => [
-      ...(await stored("start runs", () => deps.ledger.startRuns(starts))),
+      ...(await this.#stored("start runs", () => deps.ledger.startRuns(starts))),
     ]);
-    this.#closeRun = makeBatch((closings) => this.#closeTogether(closings, stored));
+    this.#closeRun = makeBatch((closings) => this.#closeTogether(closings));
+  }
+
+  /** Waits out a store that says "later" (I3). */
+  #stored<T>(what: string, call: () => Promise<T>): Promise<T> {
+    return untilStored(this.#deps, what, call, this.#giveUp.signal);
   }
 
   /** How many runs hold a place. */
@@ -182,15 +185,26 @@ export class Runner {
     try {
       const outcome = await this.#work(live);
       this.#deps.watch.remove([live.claim.runId]);
-      answer = await this.#close(live, outcome);
+      answer = await this.#close(live, outcome).catch((error) => this.#closeUnstorable(live, error));
     } catch (error) {
-      // Nothing may escape: a run that cannot be closed keeps its lease until it expires, and recovery says `unknown`.
+      // Only a store that is out of reach while the node stops leads here: the lease runs out, and the heir says `unknown`.
       this.#deps.log.error("run-not-closed", { runId: live.claim.runId, error: messageOf(error) });
     } finally {
       this.#deps.watch.remove([live.claim.runId]);
       this.#live.delete(live.claim.runId);
       this.#deps.onFree(live, answer);
     }
+  }
+
+  /** An outcome that the store refuses for good must not leave a row that runs for ever: what is known is that it is not known. */
+  async #closeUnstorable(live: LiveRun, error: unknown): Promise<CloseAnswer> {
+    if (this.#giveUp.signal.aborted) throw error;
+    this.#deps.log.error("outcome-not-stored", { runId: live.claim.runId, error: messageOf(error) });
+    live.takeEvents();
+    return this.#close(live, {
+      state: "unknown",
+      why: "its outcome could not be stored; see the node's log",
+    });
   }
 
   async #work(live: LiveRun): Promise<Outcome> {
@@ -211,35 +225,39 @@ export class Runner {
     const isClaimed = live.claimed.run.state === "claimed";
     const isUntouched = isClaimed && !live.hasBegun && this.#isStopping && outcome.state === "cancelled";
     if (isUntouched) {
-      await this.#deps.ledger.releaseClaims([live.claim]);
+      await this.#stored("release claim", () => this.#deps.ledger.releaseClaims([live.claim]));
       return "closed";
     }
     const finishedAt = this.#deps.clock.now();
-    const plan = await this.#deps.planClose({ live, outcome, finishedAt });
+    const plan = await this.#stored("plan closing", () =>
+      this.#deps.planClose({ live, outcome, finishedAt }),
+    );
     const events = [...(plan.events ?? []), ...live.takeEvents()];
-    return this.#closeRun({ ...plan, claim: live.claim, finishedAt, events });
+    const answer = await this.#closeRun({ ...plan, claim: live.claim, finishedAt, events });
+    if (answer instanceof Error) throw answer;
+    return answer;
   }
 
   /** One transaction for all; if that is refused for a reason of its own, one by one, so that one bad row harms no other (I3). */
-  async #closeTogether(
-    closings: Closing[],
-    stored: <T>(what: string, call: () => Promise<T>) => Promise<T>,
-  ): Promise<CloseAnswer[]> {
+  async #closeTogether(closings: Closing[]): Promise<(CloseAnswer | Error)[]> {
     try {
-      return [...(await stored("close runs", () => this.#deps.ledger.closeRuns(closings)))];
+      return [...(await this.#stored("close runs", () => this.#deps.ledger.closeRuns(closings)))];
     } catch (error) {
       if (this.#giveUp.signal.aborted || closings.length === 1) throw error;
-      const answers: CloseAnswer[] = [];
-      for (const closing of closings) {
-        const [answer] = await stored("close run", () => this.#deps.ledger.closeRuns([closing])).catch(
-          (cause) => {
-            this.#deps.log.error("run-not-closed", { runId: closing.claim.runId, error: messageOf(cause) });
-            return ["lost" as const];
-          },
-        );
-        answers.push(answer ?? "lost");
-      }
-      return answers;
+      return this.#closeOneByOne(closings);
     }
+  }
+
+  async #closeOneByOne(closings: readonly Closing[]): Promise<(CloseAnswer | Error)[]> {
+    const answers: (CloseAnswer | Error)[] = [];
+    for (const closing of closings) {
+      try {
+        const [answer] = await this.#stored("close run", () => this.#deps.ledger.closeRuns([closing]));
+        answers.push(answer ?? "lost");
+      } catch (error) {
+        answers.push(error instanceof Error ? error : new Error(messageOf(error)));
+      }
+    }
+    return answers;
   }
 }
