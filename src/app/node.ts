@@ -12,7 +12,7 @@ import { makeId } from "../kernel/ids.ts";
 import { SECOND } from "../kernel/time.ts";
 import type { CloseAnswer } from "../records/ledger/claims.ts";
 import type { PassResult } from "../records/ledger/slots.ts";
-import { makeRewindCursor } from "../schedule/cursor-after.ts";
+import { makeRewindRules } from "../schedule/cursor-after.ts";
 import { openOutputFiles } from "../store/files/output-files.ts";
 import { cannotPrepare } from "./cannot-prepare.ts";
 import { makePlanClose } from "./close-run.ts";
@@ -37,6 +37,9 @@ import { inlineWatch, type Watch, workerWatch } from "./watch.ts";
 export const LEASE_MS = 60 * SECOND;
 export const BEAT_MS = 15 * SECOND;
 const RECOVERY_MS = 5 * SECOND;
+/** What is being sent when the node stops may end: a hurried stop still lets a file be written. */
+const LEAST_SEND_MS = SECOND;
+const MOST_SEND_MS = 5 * SECOND;
 /** After the grace and TERM → KILL of every run, the store gets this long to take the closings. */
 const GIVE_UP_MS = 30 * SECOND;
 
@@ -143,7 +146,7 @@ class Node implements NightshiftNode {
     });
     this.#scheduler = new Scheduler({
       ...deps,
-      rewindCursor: makeRewindCursor(context.parseJob),
+      rewindRules: makeRewindRules(context.parseJob),
       cannotPrepare: cannotPrepare(context),
       startsAtOnce: startsAtOnce(context),
       capacity: () => (this.#runner.hasSuspect ? 0 : this.#maxParallelRuns - this.#runner.size),
@@ -249,7 +252,7 @@ class Node implements NightshiftNode {
     await this.#scheduler.stop();
     await Promise.all([this.#definitions.stop(), this.#recovery.stop(), this.#housekeeping.stop()]);
     await this.#runner.stop({ graceMs, giveUpMs: GIVE_UP_MS, hurry });
-    await this.#outbox.stop(Math.min(graceMs, 5 * SECOND));
+    await this.#outbox.stop(Math.max(LEAST_SEND_MS, Math.min(graceMs, MOST_SEND_MS)));
     await this.#watch.stop();
     await this.#pipes.close();
     await mark("stoppedAt");

@@ -1,10 +1,14 @@
 // The table of kinds of work. Every kind is one function `(job, ctx) => Promise<Outcome>`; a new kind is one line here.
 
 import { outcomeOfAbort } from "../execute/script-outcome.ts";
+import { linkAbort, whenAborted } from "../kernel/abort.ts";
+import { messageOf } from "../kernel/errors.ts";
+import { type Clock, SECOND } from "../kernel/time.ts";
 import type { Definition } from "../records/definition.ts";
 import type { Job, Work } from "../records/job.ts";
 import type { Outcome } from "../records/outcome.ts";
 import type { RunContext } from "../records/run-context.ts";
+import { systemClock } from "./system.ts";
 
 export interface WorkInput {
   job: Job;
@@ -22,26 +26,57 @@ export type InProcessExecutor = (input: {
   ctx: RunContext;
 }) => Promise<unknown> | unknown;
 
-/** Work by functions of the embedding program. A throw is a failure; the returned value is the result. */
-export function inProcessWork(executors: Readonly<Record<string, InProcessExecutor>>): DoWork {
+/** A function that was told to stop gets this long to do so. */
+const HEED_MS = 10 * SECOND;
+
+/**
+ * Work by functions of the embedding program. A throw is a failure; the returned value is the result. One that does not
+ * heed its signal is left behind: nobody can end it, so what became of it is `unknown` (law 4).
+ */
+export function inProcessWork(
+  executors: Readonly<Record<string, InProcessExecutor>>,
+  clock: Clock = systemClock,
+): DoWork {
   return async ({ job }, ctx) => {
     const task = job.work.kind === "task" ? job.work : undefined;
     const executor = task && executors[task.executor];
     if (!executor)
       return preflightFailure(`no executor named "${task?.executor}" is registered in this node`);
     if (!(await ctx.begin())) return { state: "cancelled", by: "beforeStart" };
+    const patience = linkAbort();
     try {
-      const result = await executor({ params: task.params, ctx });
-      const output = typeof result === "string" ? result : result === undefined ? "" : JSON.stringify(result);
-      return { state: "succeeded", output, isSilent: output.trim() === "", result };
-    } catch (error) {
-      if (ctx.signal.aborted) return outcomeOfAbort(ctx.abortReason() ?? { kind: "claimLost" });
-      return {
-        state: "failed",
-        error: { code: "exception", message: error instanceof Error ? error.message : String(error) },
-      };
+      const ignored = whenIgnored(ctx, clock, patience.signal);
+      return await Promise.race([outcomeOf(() => executor({ params: task.params, ctx }), ctx), ignored]);
+    } finally {
+      patience.abort("done");
     }
   };
+}
+
+async function outcomeOf(call: () => unknown, ctx: RunContext): Promise<Outcome> {
+  try {
+    const result = await call();
+    const output = typeof result === "string" ? result : result === undefined ? "" : JSON.stringify(result);
+    return { state: "succeeded", output, isSilent: output.trim() === "", result };
+  } catch (error) {
+    const reason = ctx.abortReason();
+    return reason
+      ? outcomeOfAbort(reason)
+      : { state: "failed", error: { code: "exception", message: messageOf(error) } };
+  }
+}
+
+/** Resolves some time after the signal has aborted; never before. */
+async function whenIgnored(ctx: RunContext, clock: Clock, done: AbortSignal): Promise<Outcome> {
+  const aborted = whenAborted(ctx.signal);
+  const over = whenAborted(done);
+  await Promise.race([aborted.promise, over.promise]);
+  aborted.release();
+  over.release();
+  const reason = ctx.abortReason();
+  const graceMs = reason?.kind === "nodeStopped" ? (reason.graceMs ?? HEED_MS) : HEED_MS;
+  await clock.sleep(graceMs, done).catch(() => {});
+  return { state: "unknown", why: "its function did not heed the request to stop" };
 }
 
 /** A check that failed before anything began: the run becomes `blocked` (law 8). */

@@ -7,6 +7,7 @@ import { waitForChange } from "../../src/app/wait-for-change.ts";
 import { inProcessWork } from "../../src/app/work.ts";
 import { Fault } from "../../src/kernel/errors.ts";
 import type { Closing } from "../../src/records/ledger/claims.ts";
+import type { RunContext } from "../../src/records/run-context.ts";
 import { testContext } from "../support/home.ts";
 
 /** The real ledger, whose `closeRuns` meets trouble first: a busy database, or a row that it refuses for good. */
@@ -70,11 +71,12 @@ describe("closing a run", () => {
     });
   });
 
-  test("L13: a node that stops while its function hangs hands the row on instead of waiting for ever", async () => {
-    const never = new Promise<never>(() => {});
-    const context = await testContext({
-      work: { task: inProcessWork({ hang: ({ ctx }) => Promise.race([never, rejectOn(ctx.signal)]) }) },
-    });
+  test.each<[string, boolean, string]>([
+    ["heeds its signal", true, "cancelled"],
+    ["ignores it: nobody can end it, so its end is unknown (law 4)", false, "unknown"],
+  ])("L13: a node stops although a function still runs, one that %s", async (_title, heeds, state) => {
+    const hang = ({ ctx }: { ctx: RunContext }) => (heeds ? rejectOn(ctx.signal) : new Promise(() => {}));
+    const context = await testContext({ work: { task: inProcessWork({ hang }) } });
     await addJob(context, { id: "hang", run: { task: { executor: "hang" } }, timeout: { total: 0 } });
     const begun = await queueRun(context, "hang");
     const node = await startNode({ context });
@@ -85,9 +87,9 @@ describe("closing a run", () => {
       await waitForChange(context, { atMostMs: 20, signal });
     }
 
-    await node.stop({ graceMs: 0 });
+    await node.stop({ graceMs: 0, hurry: AbortSignal.abort() });
 
-    expect(await showRun(context, begun.id)).toMatchObject({ state: "cancelled", reason: "nodeStopped" });
+    expect(await showRun(context, begun.id)).toMatchObject({ state });
   });
 });
 
