@@ -136,7 +136,7 @@ describe("a cut between request and receipt", () => {
     await post.outbox({ adapters: [adapter], ledger }).drain(never);
 
     expect(adapter.sent).toHaveLength(1);
-    expect((await post.rows()).get("a")).toMatchObject({ state: "delivered", attempts: 1 });
+    expect((await post.rows()).get("a")).toMatchObject({ state: "delivered", attempts: 2 });
   });
 });
 

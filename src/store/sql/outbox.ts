@@ -72,7 +72,10 @@ export async function takeDeliveries(
   });
 }
 
-/** `sending` rows whose owner is gone: ours, still `sending`, with a higher token (O3). */
+/**
+ * `sending` rows whose owner is gone: ours, still `sending`, with a higher token (O3). It counts as a try: a message that
+ * takes its sender down each time must come to an end (O2).
+ */
 export async function takeOverDeliveries(
   store: Store,
   request: TakeRequest & { deadNodes: readonly string[] },
@@ -96,7 +99,7 @@ export async function takeOverDeliveries(
     );
     if (rows.length === 0) return [];
     await tx.run(
-      `UPDATE "deliveries" SET "owner" = ?, "token" = "deliveries"."token" + 1, "leaseEnd" = ?, "leaseBoot" = ?
+      `UPDATE "deliveries" SET "owner" = ?, "token" = "deliveries"."token" + 1, "attempts" = "deliveries"."attempts" + 1, "leaseEnd" = ?, "leaseBoot" = ?
        FROM ${tx.dialect.rows("x", DELIVERY_ID)} WHERE "deliveries"."id" = x."deliveryId"`,
       [nodeId, clock.nowMs + leaseMs, clock.boot, idsOf(tx, rows)],
     );
@@ -104,7 +107,8 @@ export async function takeOverDeliveries(
       const { id, runId, jobId, owner } = delivery;
       const data = { deliveryId: id, previousOwner: owner };
       tx.emit({ runId, jobId, at: now, kind: "delivery-taken-over", data });
-      return { ...delivery, owner: nodeId, token: delivery.token + 1 };
+      const attempts = delivery.attempts + 1;
+      return { ...delivery, owner: nodeId, token: delivery.token + 1, attempts };
     });
   });
 }

@@ -79,7 +79,7 @@ export function outboxRules(open: () => Promise<Bench>): void {
     expect(bodies.toSorted((x, y) => x - y)).toEqual(Array.from({ length: 20 }, (_, n) => n));
   });
 
-  test("O3: what a dead sender left in flight is the taker's to judge, with a higher token; the old one is fenced off", async () => {
+  test("O2, O3: what a dead sender left in flight is the taker's to judge, with a higher token and one more try; the old one is fenced off", async () => {
     const bench = await open();
     const [a, b] = [await bench.open(), await bench.open()];
     await a.putDeliveries([to("x", "1"), to("y", "2")], START);
@@ -89,7 +89,7 @@ export function outboxRules(open: () => Promise<Bench>): void {
     expect(await b.takeOverDeliveries({ ...request, deadNodes: [] })).toEqual([]);
     const taken = await b.takeOverDeliveries({ ...request, deadNodes: ["node-a"] });
     expect(taken).toMatchObject([
-      { id: left!.id, state: "sending", owner: "node-b", token: 2, attempts: 1 },
+      { id: left!.id, state: "sending", owner: "node-b", token: 2, attempts: 2 },
       { id: other!.id, token: 2 },
     ]);
     expect(await a.closeDeliveries([delivered(left!)])).toEqual(["lost"]);
