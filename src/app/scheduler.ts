@@ -14,9 +14,9 @@ import type {
   ClaimedRun,
   DecideJob,
   DigestMissed,
-  JobView,
   PassRequest,
   PassResult,
+  RewindRules,
 } from "../records/ledger/slots.ts";
 import { type ClockEvent, type ClockGuardState, guardLooksAgainInMs, observeClock } from "./clock-guard.ts";
 import { stepBackMs } from "./step-back.ts";
@@ -37,7 +37,7 @@ const ON_TIME_MS = SECOND;
 const LONG_SILENCE_MS = HOUR;
 
 export interface SchedulerDeps {
-  ledger: Pick<Ledger, "pass" | "now" | "rewind" | "appendEvents" | "nodes">;
+  ledger: Pick<Ledger, "pass" | "now" | "rewind" | "appendEvents" | "newestRecordAt">;
   clock: Clock;
   random: Random;
   log: Log;
@@ -45,12 +45,8 @@ export interface SchedulerDeps {
   leaseMs: number;
   decide: DecideJob;
   digest: DigestMissed;
-  /** T8: where the cursor returns to after a backward step. */
-  rewindCursor(
-    view: JobView,
-    now: Instant,
-    isStarted: (slot: Instant) => boolean,
-  ): { slot: Instant; dueAt: Instant } | undefined;
+  /** T8: where cursors return to after a backward step. */
+  rewindRules(now: Instant): RewindRules;
   cannotPrepare: PassRequest["cannotPrepare"];
   /** Default: no run does. */
   startsAtOnce?: NonNullable<PassRequest["startsAtOnce"]>;
@@ -118,7 +114,10 @@ export class Scheduler {
     this.#expectedAt = result.nextWakeAt;
     if (result.claimed.length > 0) this.#deps.onClaimed(result.claimed);
     this.#deps.onPass(result);
-    return { result, wakeInMs: this.#wakeInMs(result, request.capacity, wall) };
+    // Somebody else's clock was ahead, and this node never saw it: what it wrote is taken back now.
+    const aheadMs = stepBackMs(result.newestRecordAt, wall);
+    if (aheadMs !== undefined) await this.#rewind(aheadMs, wall);
+    return { result, wakeInMs: aheadMs === undefined ? this.#wakeInMs(result, request.capacity, wall) : 0 };
   }
 
   async #run(): Promise<void> {
@@ -187,19 +186,22 @@ export class Scheduler {
     const { clock, ledger } = this.#deps;
     const isFirst = this.#guard === undefined;
     const { state, trustedNow, event } = observeClock(this.#guard, { wall, uptimeMs: clock.uptimeMs() });
-    const steppedBack =
-      event?.kind === "steppedBack" ? event.byMs : isFirst ? await stepBackMs(ledger, wall) : undefined;
-    if (steppedBack !== undefined) {
-      const jobs = await ledger.rewind(wall, (view, isStarted) =>
-        this.#deps.rewindCursor(view, wall, isStarted),
-      );
-      await this.#announce({ kind: "steppedBack", byMs: steppedBack }, wall, jobs);
-    } else if (event) {
-      await this.#announce(event, wall, []);
-    }
+    const byMs =
+      event?.kind === "steppedBack"
+        ? event.byMs
+        : isFirst
+          ? stepBackMs(await ledger.newestRecordAt(), wall)
+          : undefined;
+    if (byMs !== undefined) await this.#rewind(byMs, wall);
+    else if (event) await this.#announce(event, wall, []);
     // Only now: a rewind that failed must be tried again by the next pass.
     this.#guard = state;
     return trustedNow;
+  }
+
+  async #rewind(byMs: number, wall: Instant): Promise<void> {
+    const jobs = await this.#deps.ledger.rewind(wall, this.#deps.rewindRules(wall));
+    await this.#announce({ kind: "steppedBack", byMs }, wall, jobs);
   }
 
   async #announce(event: ClockEvent, at: Instant, jobs: readonly string[]): Promise<void> {

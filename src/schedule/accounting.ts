@@ -2,7 +2,7 @@
 
 import type { Instant } from "../kernel/time.ts";
 import type { CloseSlots, RunSlot } from "../records/ledger/slots.ts";
-import type { Stretch } from "./due.ts";
+import type { ScheduledJob, Stretch } from "./open-slots.ts";
 
 export type Fate = Pick<CloseSlots, "state" | "reason">;
 
@@ -13,12 +13,19 @@ export interface Accounting {
   run(slot: RunSlot): void;
 }
 
-/** Entries must be added in slot order, without gaps: a joined row stands for every slot from its first to its last. */
-export function makeAccounting(): Accounting {
+/**
+ * Entries must be added in slot order, without gaps: a joined row stands for every slot from its first to its last, so
+ * none is joined across a slot that has a row already.
+ */
+export function makeAccounting({ accounted }: Pick<ScheduledJob, "accounted">): Accounting {
   const slots: (RunSlot | CloseSlots)[] = [];
+  const isBroken = (from: Instant, to: Instant) =>
+    accounted !== undefined && [...accounted].some((slot) => slot > from && slot < to);
   function close(fate: Fate, stretch: Stretch): void {
     const previous = slots.at(-1);
-    if (previous?.kind !== "close" || previous.state !== fate.state || previous.reason !== fate.reason) {
+    const isSame =
+      previous?.kind === "close" && previous.state === fate.state && previous.reason === fate.reason;
+    if (!isSame || isBroken(previous.last, stretch.first)) {
       slots.push({ kind: "close", ...fate, ...stretch });
       return;
     }

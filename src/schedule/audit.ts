@@ -6,9 +6,9 @@
 import type { Instant } from "../kernel/time.ts";
 import type { AuditRow, AuditView } from "../records/ledger/slots.ts";
 import type { ParseJob } from "./decide.ts";
-import type { Stretch } from "./due.ts";
 import { dueSegments, type Segment, visitSlots } from "./due-segments.ts";
 import { countSlots } from "./next-slot.ts";
+import type { Stretch } from "./open-slots.ts";
 
 export interface AuditWindow {
   since: Instant;
@@ -32,7 +32,7 @@ export interface Audit extends AuditWindow {
   missing: readonly AuditFinding[];
   /** Accounted for more than once. */
   doubled: readonly AuditFinding[];
-  /** Started before their slot. */
+  /** Started before their slot, also where that is still to come. */
   early: readonly AuditFinding[];
   /** Recorded at another instant than today's time-zone database gives: reported, not called missing. */
   shifted: readonly { jobId: string; slot: Instant; recordedAt: Instant; runId: string }[];
@@ -147,7 +147,10 @@ function compare(view: AuditView, { passed, covers, window }: Comparison): Compa
     return slot;
   });
   const shortfalls = isCut ? [] : shortCovers(inCover, window);
-  const { missing, shifted } = paired(view.jobId, missingSlots, [...singles.values()]);
+  // A run that began early may belong to a version that its slot never saw: no sign of other rules.
+  const early = new Set(earlyRows(view));
+  const strays = [...singles.values()].filter((row) => !early.has(row));
+  const { missing, shifted } = paired(view.jobId, missingSlots, strays);
   const lost = [...missing, ...shortfalls.map((finding) => ({ ...finding, jobId: view.jobId }))];
   const lostCount = lost.reduce((sum, finding) => sum + finding.count, 0);
   const isAtLeast = isCut || covers.some(({ atLeast }) => atLeast !== undefined);
@@ -231,12 +234,15 @@ function doubledOf(view: AuditView, window: AuditWindow): AuditFinding[] {
 }
 
 function earlyOf(view: AuditView): AuditFinding[] {
-  return view.rows
-    .filter(
-      (row) => (row.startedAt !== undefined && row.startedAt < row.slot) || view.early.includes(row.runId),
-    )
-    .map(({ slot, runId }) => ({
-      ...{ jobId: view.jobId, first: slot, last: slot, count: 1, isCountAtLeast: false },
-      runIds: [runId],
-    }));
+  return earlyRows(view).map(({ slot, runId }) => ({
+    ...{ jobId: view.jobId, first: slot, last: slot, count: 1, isCountAtLeast: false },
+    runIds: [runId],
+  }));
+}
+
+function earlyRows(view: AuditView): AuditRow[] {
+  const marked = new Set(view.early);
+  return view.rows.filter(
+    (row) => (row.startedAt !== undefined && row.startedAt < row.slot) || marked.has(row.runId),
+  );
 }

@@ -2,8 +2,9 @@
 
 import { type Instant, SECOND } from "../kernel/time.ts";
 import type { Fate } from "./accounting.ts";
-import { type DueSlots, isWithinGrace, type ScheduledJob } from "./due.ts";
+import { type DueSlots, isWithinGrace } from "./due.ts";
 import { jitteredInstant } from "./jitter.ts";
+import type { ScheduledJob } from "./open-slots.ts";
 
 export type Choice =
   | { slot: Instant; fate: Fate }

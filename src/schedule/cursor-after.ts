@@ -1,11 +1,12 @@
 // Where a cursor stands after a change (D1, D4, T9), and where it returns to when the clock stepped back (T8).
 
 import type { Instant } from "../kernel/time.ts";
-import type { JobView } from "../records/ledger/slots.ts";
+import type { Definition } from "../records/definition.ts";
+import type { JobView, RewindRules } from "../records/ledger/slots.ts";
 import { type ParseJob, slotAfter } from "./decide.ts";
-import type { ScheduledJob } from "./due.ts";
 import { jitteredInstant } from "./jitter.ts";
-import { nextSlot } from "./next-slot.ts";
+import { countSlots, nextSlot, previousSlot } from "./next-slot.ts";
+import { accountingAround, openSlotAfter, type ScheduledJob } from "./open-slots.ts";
 import { completionOf, isScheduled, suspensionAhead } from "./standing.ts";
 
 export type CursorPosition = { slot: Instant; dueAt: Instant };
@@ -27,7 +28,7 @@ export type CursorAfter = (
  */
 export function makeCursorAfter(parseJob: ParseJob): CursorAfter {
   return (view, now, change) => {
-    const job = parseJob(view.definition);
+    const job = accountingAround(parseJob(view.definition), view);
     if (!isScheduled(job, view.cursor)) return undefined;
     const suspension = suspensionAhead(view.cursor, now);
     const kept = suspension ? undefined : keptSlot(job, { slot: view.cursor.nextSlot, now, ...change });
@@ -41,7 +42,7 @@ export function makeCursorAfter(parseJob: ParseJob): CursorAfter {
 }
 
 function firstSlot(job: ScheduledJob, after: Instant | undefined, now: Instant): Instant | undefined {
-  return after === undefined ? undefined : nextSlot(job.schedule, Math.max(after, now));
+  return after === undefined ? undefined : openSlotAfter(job, Math.max(after, now));
 }
 
 /** A slot whose instant has come but whose jitter has not is still to be decided: dropping it would lose it. */
@@ -50,6 +51,7 @@ function keptSlot(
   { slot, now, isScheduleChanged }: { slot: Instant | undefined; now: Instant; isScheduleChanged: boolean },
 ): Instant | undefined {
   if (slot === undefined || slot > now || jitteredInstant(job, slot) <= now) return undefined;
+  if (job.accounted?.has(slot)) return undefined;
   return isScheduleChanged && nextSlot(job.schedule, slot - 1) !== slot ? undefined : slot;
 }
 
@@ -57,25 +59,20 @@ function isOnRecordAsCompleted(view: JobView): boolean {
   return view.cursor.suspensions.some(({ kind, to }) => kind === "completed" && to === undefined);
 }
 
-export type RewindCursor = (
-  view: JobView,
-  now: Instant,
-  isStarted: (slot: Instant) => boolean,
-) => CursorPosition | undefined;
+export type RewindCursor = (view: JobView, now: Instant) => CursorPosition | undefined;
 
 /**
- * T8: after a backward step the cursor returns to the first slot after `now` that neither started nor waits to start.
- * It never moves forward: a cursor at or before that slot stays. A job that is suspended gets no slot beyond its
- * suspension's beginning; those before it are due for a look at once, which closes them again.
+ * T8: after a backward step the cursor returns to the first slot after `now` that has no row (`accountedAhead`). It never
+ * moves forward: a cursor at or before `now` stays. A job that is suspended gets no slot before its suspension's end.
  */
 export function makeRewindCursor(parseJob: ParseJob): RewindCursor {
-  return (view, now, isStarted) => {
-    const job = parseJob(view.definition);
+  return (view, now) => {
+    const job = accountingAround(parseJob(view.definition), view);
     if (!isScheduled(job, view.cursor)) return undefined;
     const present = view.cursor.nextSlot;
     if (present !== undefined && present <= now)
       return { slot: present, dueAt: jitteredInstant(job, present) };
-    const slot = firstUnstarted(job, { view, now, isStarted });
+    const slot = openSlotAfter(job, now);
     if (slot === undefined) return undefined;
     // Complete, but not on record: a look at once puts it there, else its slots would come due for nobody.
     if (completionOf(job, { startedSlots: view.cursor.startedSlots, next: slot }))
@@ -87,14 +84,23 @@ export function makeRewindCursor(parseJob: ParseJob): RewindCursor {
   };
 }
 
-function firstUnstarted(
-  job: ScheduledJob,
-  { view, now, isStarted }: { view: JobView; now: Instant; isStarted: (slot: Instant) => boolean },
-): Instant | undefined {
-  const open = new Set(view.openRuns.map((run) => run.slot));
-  let slot = nextSlot(job.schedule, now);
-  while (slot !== undefined && slot !== view.cursor.nextSlot && (open.has(slot) || isStarted(slot))) {
-    slot = nextSlot(job.schedule, slot);
-  }
-  return slot;
+/** Both answers that the ledger asks for while it rewinds to `now`. */
+export function makeRewindRules(parseJob: ParseJob): (now: Instant) => RewindRules {
+  const rewindCursor = makeRewindCursor(parseJob);
+  return (now) => ({
+    next: (view) => rewindCursor(view, now),
+    pastPart: (definition, first) => pastPart(parseJob, { definition, first, now }),
+  });
+}
+
+/** What a stretch of a version that begins at `first`, not after `now`, keeps when its later slots come due again. */
+function pastPart(
+  parseJob: ParseJob,
+  { definition, first, now }: { definition: Definition; first: Instant; now: Instant },
+): ReturnType<RewindRules["pastPart"]> {
+  const { schedule } = parseJob(definition);
+  if (!schedule) return { last: first, count: 1, isCountAtLeast: false };
+  const last = Math.max(first, previousSlot(schedule, now + 1) ?? first);
+  const { count, isAtLeast } = countSlots(schedule, { after: first - 1, until: last });
+  return { last, count: Math.max(1, count), isCountAtLeast: isAtLeast };
 }

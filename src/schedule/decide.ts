@@ -9,9 +9,9 @@ import type { Job } from "../records/job.ts";
 import type { DecideJob, JobDecision, JobView, RunSlot } from "../records/ledger/slots.ts";
 import { type Fate, makeAccounting } from "./accounting.ts";
 import { chooseSlots, REPEAT_REACHED, SUPERSEDED } from "./choose.ts";
-import { type DueSlots, type DueWindow, dueSlots, type ScheduledJob } from "./due.ts";
+import { type DueSlots, type DueWindow, dueSlots } from "./due.ts";
 import { jitteredInstant } from "./jitter.ts";
-import { nextSlot } from "./next-slot.ts";
+import { accountingAround, openSlotAfter, type ScheduledJob } from "./open-slots.ts";
 import { liveRuns, OVERLAP, REPLACE_WAIT_MS, runsToCancel, runsToEnd } from "./overlap.ts";
 import { completionOf, isHeld, isScheduled, lookAgainAt, repeatsLeft, suspensionAhead } from "./standing.ts";
 
@@ -24,7 +24,7 @@ export const HELD: Fate = { state: "missed", reason: "held" };
 /** The decision for due slots. Deterministic; throws only what `parseJob` throws. */
 export function makeDecide(parseJob: ParseJob): DecideJob {
   return (view, now) => {
-    const job = parseJob(view.definition);
+    const job = accountingAround(parseJob(view.definition), view);
     const first = view.cursor.nextSlot;
     if (first === undefined || !isScheduled(job, view.cursor)) return NOTHING;
     const suspension = suspensionAhead(view.cursor, now);
@@ -33,7 +33,7 @@ export function makeDecide(parseJob: ParseJob): DecideJob {
     const left = repeatsLeft(job, view);
     if (left <= 0) return decideExhausted(job, view, window);
     const due = dueSlots(job, window);
-    if (isHeld(view.cursor)) return closing(job, view, closeAll(due, HELD), due.next);
+    if (isHeld(view.cursor)) return closing(job, view, closeAll(job, due, HELD), due.next);
     return decideDue(job, { view, due, now, left });
   };
 }
@@ -41,22 +41,22 @@ export function makeDecide(parseJob: ParseJob): DecideJob {
 /** Slots from before the suspension that no pass came to see are closed; the others are not due (D4). */
 export function decideSuspended(job: ScheduledJob, first: Instant, suspension: Suspension): JobDecision {
   const due = dueSlots(job, { first, now: suspension.from, latest: suspension.from, isJittered: false });
-  const slots = closeAll(due, { state: "skipped", reason: suspension.kind });
+  const slots = closeAll(job, due, { state: "skipped", reason: suspension.kind });
   if (suspension.until === undefined) return { ...NOTHING, slots };
   return { ...NOTHING, slots, next: slotAfter(job, Math.max(suspension.until, first - 1)) };
 }
 
-/** The first slot after an instant, with its due instant; undefined when none comes or `until` has passed. */
+/** The first open slot after an instant, with its due instant; undefined when none comes or `until` has passed. */
 export function slotAfter(job: ScheduledJob, after: Instant): { slot: Instant; dueAt: Instant } | undefined {
-  const slot = nextSlot(job.schedule, after);
+  const slot = openSlotAfter(job, after);
   if (slot === undefined || (job.until !== undefined && slot > job.until)) return undefined;
   return { slot, dueAt: jitteredInstant(job, slot) };
 }
 
 /** All due slots with one fate. */
-export function closeAll(due: DueSlots, fate: Fate): JobDecision["slots"] {
-  const accounting = makeAccounting();
-  if (due.older) accounting.close(fate, due.older);
+export function closeAll(job: ScheduledJob, due: DueSlots, fate: Fate): JobDecision["slots"] {
+  const accounting = makeAccounting(job);
+  for (const stretch of due.older) accounting.close(fate, stretch);
   for (const slot of due.listed) accounting.closeOne(fate, slot);
   return accounting.slots;
 }
@@ -90,7 +90,7 @@ export function decideExhausted(job: ScheduledJob, view: JobView, window: DueWin
   const isComplete = job.repeat !== undefined && view.cursor.startedSlots >= job.repeat;
   const due = dueSlots(job, isComplete ? { ...window, isJittered: false } : window);
   return lookingAgain(
-    closing(job, view, closeAll(due, REPEAT_REACHED), due.next),
+    closing(job, view, closeAll(job, due, REPEAT_REACHED), due.next),
     lookAgainAt(view, window.now),
   );
 }
@@ -111,13 +111,13 @@ function decideDue(job: ScheduledJob, { view, due, now, left }: Due): JobDecisio
   const choices = chooseSlots(job, due, { now, left });
   const live = liveRuns(view);
   const isBlocked = job.overlap === "skip" && live.length > 0;
-  const accounting = makeAccounting();
+  const accounting = makeAccounting(job);
   const runs: RunSlot[] = [];
   const isMany = choices.listed.filter((choice) => choice.fate === "run").length > 1;
   // With `skip`, what the blocked slot would have superseded met the same live run.
   const fateOf = (fate: Fate) =>
     isBlocked && fate === SUPERSEDED && choices.listed.at(-1)?.fate === "run" ? OVERLAP : fate;
-  if (due.older) accounting.close(fateOf(choices.older), due.older);
+  for (const stretch of due.older) accounting.close(fateOf(choices.older), stretch);
   for (const choice of choices.listed) {
     if (choice.fate !== "run") accounting.closeOne(fateOf(choice.fate), choice.slot);
     else if (isBlocked) accounting.closeOne(OVERLAP, choice.slot);

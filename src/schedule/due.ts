@@ -1,28 +1,23 @@
 // Which slots are due, folded: the newest one by one, a long stretch before them as first, last and count (T6).
 //
-// I1. Due slots are a prefix of the slots from the cursor on: none is left out between two that are in.
+// I1. Due slots are a prefix of the open slots from the cursor on: none is left out between two that are in.
 // I2. The work is bounded however long the gap was: nobody waits for a million slots to be listed.
 
 import { HOUR, type Instant, SECOND } from "../kernel/time.ts";
-import type { Job } from "../records/job.ts";
 import type { Schedule } from "../records/schedule.ts";
 import { jitteredInstant } from "./jitter.ts";
-import { countSlots, nextSlot, periodAt, previousSlot } from "./next-slot.ts";
-
-/** A job that has a schedule. */
-export type ScheduledJob = Job & { schedule: Schedule };
-
-/** Slots without their names: a range row in the making. */
-export interface Stretch {
-  first: Instant;
-  last: Instant;
-  count: number;
-  isCountAtLeast: boolean;
-}
+import { periodAt } from "./next-slot.ts";
+import {
+  openSlotAfter,
+  openSlotBefore,
+  openStretches,
+  type ScheduledJob,
+  type Stretch,
+} from "./open-slots.ts";
 
 export interface DueSlots {
-  /** Due slots too old to be looked at one by one; all of them past their grace. */
-  older: Stretch | undefined;
+  /** Due slots too old to be looked at one by one; all of them past their grace. Empty = none. */
+  older: readonly Stretch[];
   /** The rest, oldest first. */
   listed: readonly Instant[];
   /** The first slot that is not due; undefined = none will come. */
@@ -44,13 +39,17 @@ const MAX_LISTED = 300;
 
 export function dueSlots(job: ScheduledJob, window: DueWindow): DueSlots {
   const listed: Instant[] = [];
-  let slot: Instant | undefined = window.first;
+  let slot: Instant | undefined = firstOpen(job, window.first);
   while (slot !== undefined && isDue(job, slot, window)) {
     if (listed.length === MAX_LISTED) return foldedDueSlots(job, window);
     listed.push(slot);
-    slot = nextSlot(job.schedule, slot);
+    slot = openSlotAfter(job, slot);
   }
-  return { older: undefined, listed, next: slot };
+  return { older: [], listed, next: slot };
+}
+
+function firstOpen(job: ScheduledJob, first: Instant): Instant | undefined {
+  return job.accounted?.has(first) ? openSlotAfter(job, first) : first;
 }
 
 function isDue(job: ScheduledJob, slot: Instant, window: DueWindow): boolean {
@@ -59,19 +58,18 @@ function isDue(job: ScheduledJob, slot: Instant, window: DueWindow): boolean {
 }
 
 function foldedDueSlots(job: ScheduledJob, window: DueWindow): DueSlots {
-  const { schedule } = job;
-  let slot = previousSlot(schedule, Math.min(window.now, window.latest) + 1);
-  while (slot !== undefined && !isDue(job, slot, window)) slot = previousSlot(schedule, slot);
-  const next = slot === undefined ? undefined : nextSlot(schedule, slot);
+  const first = firstOpen(job, window.first) ?? window.first;
+  let slot = openSlotBefore(job, Math.min(window.now, window.latest) + 1);
+  while (slot !== undefined && !isDue(job, slot, window)) slot = openSlotBefore(job, slot);
+  const next = slot === undefined ? undefined : openSlotAfter(job, slot);
   const listed: Instant[] = [];
-  while (slot !== undefined && slot >= window.first) {
+  while (slot !== undefined && slot >= first) {
     if (listed.length >= job.catchUpLimit && !isWithinGrace(job, slot, window.now)) break;
     listed.unshift(slot);
-    slot = previousSlot(schedule, slot);
+    slot = openSlotBefore(job, slot);
   }
-  if (slot === undefined || slot < window.first) return { older: undefined, listed, next };
-  const { count, isAtLeast } = countSlots(schedule, { after: window.first - 1, until: slot });
-  return { older: { first: window.first, last: slot, count, isCountAtLeast: isAtLeast }, listed, next };
+  if (slot === undefined || slot < first) return { older: [], listed, next };
+  return { older: openStretches(job, { first, last: slot }), listed, next };
 }
 
 const SHORTEST_GRACE_MS = 120 * SECOND;

@@ -4,9 +4,9 @@ import type { Instant } from "../kernel/time.ts";
 import type { Job } from "../records/job.ts";
 import type { CloseSlots, RunSlot } from "../records/ledger/slots.ts";
 import { ON_TIME_MS } from "./choose.ts";
-import type { Stretch } from "./due.ts";
 import { jitteredInstant } from "./jitter.ts";
 import { countSlots, previousSlot } from "./next-slot.ts";
+import type { Stretch } from "./open-slots.ts";
 
 /**
  * `onTime`, `late` and `catchUp` ran; `superseded` and `overlap` were skipped; `skipped` for another reason; `missed`;

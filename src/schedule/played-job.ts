@@ -7,8 +7,8 @@ import type { DecideJob, JobView, OpenRun, RunSlot } from "../records/ledger/slo
 import { isLive } from "../records/run.ts";
 import type { Schedule } from "../records/schedule.ts";
 import { makeDecide, slotAfter } from "./decide.ts";
-import type { Stretch } from "./due.ts";
 import { type Fates, makeFates, type SlotFate } from "./fates.ts";
+import type { Stretch } from "./open-slots.ts";
 import { isScheduled } from "./standing.ts";
 
 export type { SlotFate } from "./fates.ts";

@@ -5,7 +5,8 @@ import { isLive } from "../records/run.ts";
 import { makeAccounting } from "./accounting.ts";
 import { PAST_GRACE } from "./choose.ts";
 import { closeAll, closing, decideExhausted, decideSuspended, HELD, type ParseJob } from "./decide.ts";
-import { dueSlots, isWithinGrace, type ScheduledJob } from "./due.ts";
+import { dueSlots, isWithinGrace } from "./due.ts";
+import { accountingAround, type ScheduledJob } from "./open-slots.ts";
 import { isHeld, isScheduled, repeatsLeft, suspensionAhead } from "./standing.ts";
 
 export interface SettleOptions {
@@ -21,7 +22,7 @@ export interface SettleOptions {
 /** Slots past their grace become `missed`, later ones `skipped: <reason>`; while held, `missed: held`. Nothing runs. */
 export function makeSettle(parseJob: ParseJob, options: SettleOptions): DecideJob {
   return (view, now) => {
-    const job = parseJob(view.definition);
+    const job = accountingAround(parseJob(view.definition), view);
     const endOpenRuns = options.reason === "removed" ? waitingRuns(view) : [];
     const first = view.cursor.nextSlot;
     if (first === undefined || !isScheduled(job, view.cursor))
@@ -49,9 +50,9 @@ function settleDue(
   const window = { first, now, latest, isJittered: options.isCursorKept };
   if (repeatsLeft(job, view) <= 0) return decideExhausted(job, view, window);
   const due = dueSlots(job, window);
-  if (isHeld(view.cursor)) return closing(job, view, closeAll(due, HELD), due.next);
-  const accounting = makeAccounting();
-  if (due.older) accounting.close(PAST_GRACE, due.older);
+  if (isHeld(view.cursor)) return closing(job, view, closeAll(job, due, HELD), due.next);
+  const accounting = makeAccounting(job);
+  for (const stretch of due.older) accounting.close(PAST_GRACE, stretch);
   for (const slot of due.listed) {
     const fate = isWithinGrace(job, slot, now)
       ? { state: "skipped" as const, reason: options.reason }

@@ -4,7 +4,7 @@ import { type Instant, SECOND } from "../kernel/time.ts";
 import type { Cursor, Suspension } from "../records/definition.ts";
 import type { Job } from "../records/job.ts";
 import type { JobView, OpenRun } from "../records/ledger/slots.ts";
-import type { ScheduledJob } from "./due.ts";
+import type { ScheduledJob } from "./open-slots.ts";
 
 /** A job that can have due slots at all: scheduled, enabled, not removed. */
 export function isScheduled(job: Job, cursor: Cursor): job is ScheduledJob {

@@ -78,7 +78,6 @@ async function play(world: World, memory: Memory, one: Step): Promise<void> {
     case "wait":
       return world.advance(one.ms);
     case "jump":
-      memory.hasSteppedBack ||= one.ms < 0;
       memory.everSteppedBack ||= one.ms < 0;
       return world.step(one.ms);
     case "pass":
@@ -187,30 +186,11 @@ async function within(ms: number, what: string, move: Promise<void>): Promise<vo
   await Promise.race([move, late]).finally(() => clearTimeout(timer));
 }
 
-const ON_JOBS: readonly string[] = [
-  "edit",
-  "halfSave",
-  "rename",
-  "delete",
-  "sync",
-  "byHand",
-  "pause",
-  "resume",
-];
-
-/** Known limit (docs/guarantees.md): no changes of jobs while a clock is wrong that will be set back. */
-function playable(steps: readonly Step[]): readonly Step[] {
-  const jumps = steps.flatMap((one, index) => (one.kind === "jump" ? [{ index, ms: one.ms }] : []));
-  const [first] = jumps;
-  if (first === undefined || jumps.every(({ ms }) => ms > 0)) return steps;
-  return steps.filter(({ kind }, index) => index < first.index || !ON_JOBS.includes(kind));
-}
-
 async function playAll(steps: readonly Step[], options: Parameters<typeof openWorld>[0]): Promise<void> {
   const world = await openWorld(options);
   const memory = makeMemory();
   try {
-    for (const one of playable(steps)) {
+    for (const one of steps) {
       await within(HANG_MS, one.kind, play(world, memory, one));
       await checkInvariants(world, memory);
     }

@@ -28,6 +28,11 @@ export interface JobView {
   cursor: Cursor;
   /** Claimed, running, cancelling, queued and waiting runs of the job, oldest first. */
   openRuns: readonly OpenRun[];
+  /**
+   * Slots at or after the cursor's that have a row already, because the clock was set back after they began (T8): the
+   * decision accounts around them. Absent = none, nearly always.
+   */
+  accountedAhead?: readonly Instant[];
 }
 
 /** A slot that runs: becomes a `queued` run with attempt 1. */
@@ -124,6 +129,8 @@ export interface PassResult {
   nextWakeAt: Instant | undefined;
   /** More was due than `maxJobs` or `capacity` allowed to look at. */
   hasMore: boolean;
+  /** As `newestRecordAt`. */
+  newestRecordAt: Instant | undefined;
 }
 
 /** A change of a job that is not a due slot. */
@@ -172,7 +179,7 @@ export interface AuditView {
   definitions: readonly Definition[];
   suspensions: readonly Suspension[];
   cursor: Cursor;
-  /** First-attempt rows and range rows with a slot in the window, by slot. */
+  /** First-attempt rows and range rows with a slot in the window, and those that began before a slot behind it; by slot. */
   rows: readonly AuditRow[];
   summaries: readonly { from: Instant; to: Instant; counts: Readonly<Record<string, number>> }[];
   /** Run ids marked `early` in `resolutions`. */
@@ -189,19 +196,27 @@ export interface AuditRow {
   startedAt: Instant | undefined;
 }
 
+/** What `rewind` asks of whoever knows schedules. Pure. */
+export interface RewindRules {
+  /** The cursor afterwards; undefined = no further slot. `accountedAhead` holds the slots after now that began. */
+  next(view: JobView): { slot: Instant; dueAt: Instant } | undefined;
+  /** A stretch from `first` on, cut off at now: its last slot that is not ahead, and how many there are. */
+  pastPart(definition: Definition, first: Instant): Pick<CloseSlots, "last" | "count" | "isCountAtLeast">;
+}
+
 export interface SlotLedger {
   /** One pass (T6–T8, L2, L11): decide what is due, expire `startBy`, claim what is ready. One transaction. */
   pass(request: PassRequest): Promise<PassResult>;
   /** One change of one job, with the settlement of its due slots, in one transaction (D1, D3, D4). */
   changeJob(request: ChangeRequest): Promise<ChangeResult>;
-  /** After a backward clock step (T8): voids closed rows of slots after `now`, moves cursors back, marks runs that started early. Returns the jobs touched. */
-  rewind(
-    now: Instant,
-    next: (
-      view: JobView,
-      isStarted: (slot: Instant) => boolean,
-    ) => { slot: Instant; dueAt: Instant } | undefined,
-  ): Promise<readonly string[]>;
+  /**
+   * After a backward clock step (T8): voids rows of slots after `now` that never began, moves cursors back, marks runs
+   * that started early, and re-dates to `now` what was recorded later than that. Returns the jobs touched. Repeating it
+   * changes nothing.
+   */
+  rewind(now: Instant, rules: RewindRules): Promise<readonly string[]>;
+  /** The latest instant at which a pass or a change was recorded: one that lies ahead says that the clock was set back. */
+  newestRecordAt(): Promise<Instant | undefined>;
   /** The job's view, removed ones included. */
   job(jobId: string): Promise<JobView | undefined>;
   /** Every job that is not removed, by id; `after` pages. */

@@ -179,4 +179,20 @@ async function moveCursors(tx: Transaction, decided: readonly Decided[]): Promis
     [tx.dialect.encodeRows(MOVE, moves)],
   );
   invariant(moved === decided.length, "a locked cursor moves exactly once (D5)");
+  for (const { view, decision } of decided) {
+    if (view.accountedAhead) await keepAhead(tx, view, decision.next?.slot);
+  }
+}
+
+/** What the cursor has passed is no longer ahead of it; without a cursor all stays, for whoever resumes the job. */
+async function keepAhead(tx: Transaction, view: JobView, next: Instant | undefined): Promise<void> {
+  const ahead = view.accountedAhead?.filter((slot) => next === undefined || slot >= next) ?? [];
+  if (ahead.length === view.accountedAhead?.length) return;
+  await writeAhead(tx, view.cursor.jobId, ahead);
+}
+
+/** Records the slots ahead of a locked cursor that have a row already (T8). */
+export async function writeAhead(tx: Transaction, jobId: string, ahead: readonly Instant[]): Promise<void> {
+  const text = ahead.length === 0 ? null : JSON.stringify(ahead);
+  await tx.run(`UPDATE "cursors" SET "accountedAhead" = ? WHERE "jobId" = ?`, [text, jobId]);
 }

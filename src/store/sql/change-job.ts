@@ -2,12 +2,14 @@
 //
 // I1. The cursor's row is locked first; the version is compared under that lock (D3, D5).
 // I2. What was due is accounted for under the old state before anything changes.
+// I3. The states of a job follow each other: none is recorded before the one that it replaces (T8).
 
 import { invariant } from "../../kernel/errors.ts";
 import type { Instant } from "../../kernel/time.ts";
 import type { ChangeRequest, ChangeResult, JobChange, JobView } from "../../records/ledger/slots.ts";
-import { applyDecisions, decideAll } from "./apply-decisions.ts";
+import { applyDecisions, decideAll, writeAhead } from "./apply-decisions.ts";
 import { endOpenRuns } from "./endings.ts";
+import { newest, noteChange } from "./record-clock.ts";
 import { type Store, type Transaction, write } from "./store.ts";
 import { closeSuspension, openSuspension, refreshHalted } from "./suspensions.ts";
 import { readView } from "./views.ts";
@@ -18,19 +20,34 @@ export async function changeJob(store: Store, request: ChangeRequest): Promise<C
   return result;
 }
 
-async function change(tx: Transaction, request: ChangeRequest): Promise<ChangeResult> {
-  const { jobId, change, expectVersion } = request;
+async function change(tx: Transaction, asked: ChangeRequest): Promise<ChangeResult> {
+  const { jobId, change, expectVersion } = asked;
   const known = await readView(tx, jobId, tx.dialect.forUpdate("c"));
   const inForce = known?.cursor.removedAt === undefined ? known : undefined;
   const isExpected = expectVersion === undefined || expectVersion === (inForce?.cursor.version ?? 0);
   if (!isExpected || (!inForce && change.kind !== "define"))
     return { kind: "conflict", actual: inForce?.definition };
+  const request = { ...asked, now: await notBefore(tx, jobId, asked.now) };
   if (inForce && isNoChange(inForce, change)) return { kind: "unchanged", view: inForce };
   if (inForce) await applyDecisions(tx, decideAll([inForce], request.settle, request.now), request);
   await applyChange(tx, request, known);
   await placeCursor(tx, request);
   emitChange(tx, request, await currentView(tx, jobId));
+  await noteChange(tx, request.now);
   return { kind: "changed", view: await currentView(tx, jobId), previous: inForce?.definition };
+}
+
+/**
+ * (I3) `now`, or the instant of the job's latest change where that lies ahead: a clock that was set back by so little that
+ * nobody rewinds must not let two states overlap.
+ */
+async function notBefore(tx: Transaction, jobId: string, now: Instant): Promise<Instant> {
+  const row = await tx.get(
+    `SELECT (SELECT max("inForceFrom") FROM "definitions" WHERE "jobId" = ?) AS "defined", (SELECT max("inForceTo") FROM "definitions" WHERE "jobId" = ?) AS "ended",
+       (SELECT max("from") FROM "suspensions" WHERE "jobId" = ?) AS "suspended", (SELECT max("to") FROM "suspensions" WHERE "jobId" = ?) AS "resumed"`,
+    [jobId, jobId, jobId, jobId],
+  );
+  return Math.max(now, newest(...Object.values(row ?? {})) ?? now);
 }
 
 function isNoChange(view: JobView, change: JobChange): boolean {
@@ -156,11 +173,18 @@ async function remove(tx: Transaction, ended: { jobId: string; now: Instant; by:
 
 async function placeCursor(tx: Transaction, { jobId, now, change, next }: ChangeRequest): Promise<void> {
   if (change.kind === "remove" || change.kind === "move") return;
-  const place = next(await currentView(tx, jobId), now);
+  const view = await currentView(tx, jobId);
+  const place = next(view, now);
   await tx.run(
     `UPDATE "cursors" SET "nextSlot" = ?, "dueAt" = ?, "revision" = "revision" + 1 WHERE "jobId" = ?`,
     [place?.slot ?? null, place?.dueAt ?? null, jobId],
   );
+  if (view.accountedAhead)
+    await writeAhead(
+      tx,
+      jobId,
+      view.accountedAhead.filter((slot) => !place || slot >= place.slot),
+    );
   // T9: a definition that has slots to come again reopens its job.
   if (place && change.kind === "define" && !change.suspended) {
     await closeSuspension(tx, { jobId, kind: "completed", now });

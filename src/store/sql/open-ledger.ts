@@ -21,6 +21,7 @@ import * as outbox from "./outbox.ts";
 import { pass } from "./pass.ts";
 import { prune } from "./prune.ts";
 import * as reading from "./reading.ts";
+import { newestRecordAt } from "./record-clock.ts";
 import { rewind } from "./rewind.ts";
 import type { SqliteDriverName } from "./sqlite-driver.ts";
 import { insertProcesses, startRuns } from "./start-runs.ts";
@@ -144,11 +145,22 @@ type Part<Name extends keyof Ledger> = Pick<Ledger, Name>;
 
 function slotPart(
   store: Store,
-): Part<"pass" | "changeJob" | "rewind" | "job" | "jobs" | "definitions" | "auditView" | "appendEvents"> {
+): Part<
+  | "pass"
+  | "changeJob"
+  | "rewind"
+  | "newestRecordAt"
+  | "job"
+  | "jobs"
+  | "definitions"
+  | "auditView"
+  | "appendEvents"
+> {
   return {
     pass: (request) => pass(store, request),
     changeJob: (request) => changeJob(store, request),
-    rewind: (now, next) => rewind(store, now, next),
+    rewind: (now, rules) => rewind(store, now, rules),
+    newestRecordAt: () => newestRecordAt(store),
     job: (jobId) => reading.job(store, jobId),
     jobs: (options) => reading.jobs(store, options),
     definitions: (jobId) => reading.definitions(store, jobId),

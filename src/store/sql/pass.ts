@@ -6,6 +6,7 @@ import { type Applied, applyDecisions, decideAll } from "./apply-decisions.ts";
 import { claimReady } from "./claim-ready.ts";
 import { expireStartBy, isPending } from "./endings.ts";
 import { writeNode } from "./nodes.ts";
+import { NEWEST_CHANGE, NEWEST_PASS, newest } from "./record-clock.ts";
 import { type Store, type Transaction, write } from "./store.ts";
 import { endExpiredSuspensions } from "./suspensions.ts";
 import { readViews } from "./views.ts";
@@ -28,7 +29,7 @@ export async function pass(store: Store, request: PassRequest): Promise<PassResu
       ...due.applied,
       endedRuns: [...due.applied.endedRuns, ...expired],
       claimed,
-      nextWakeAt: await nextWakeAt(tx, now),
+      ...(await wakeAndClock(tx, now)),
       hasMore: due.hasMore || isFull,
     };
   });
@@ -55,14 +56,23 @@ async function decideDue(
 }
 
 /** Rows that are ready already wait for capacity, an overlap or another node: an ending wakes those, not the clock. */
-async function nextWakeAt(tx: Transaction, now: Instant): Promise<Instant | undefined> {
+async function wakeAndClock(
+  tx: Transaction,
+  now: Instant,
+): Promise<Pick<PassResult, "nextWakeAt" | "newestRecordAt">> {
   const row = await tx.get(
     `SELECT (SELECT min("dueAt") FROM "cursors" WHERE "dueAt" IS NOT NULL) AS "due",
        (SELECT min("readyAt") FROM "runs" WHERE ${isPending(`"runs"`)} AND "readyAt" > ?) AS "ready",
        (SELECT min("startBy") FROM "runs" WHERE "startBy" IS NOT NULL AND ${isPending(`"runs"`)}) AS "startBy",
-       (SELECT min("until") FROM "suspensions" WHERE "to" IS NULL AND "until" IS NOT NULL) AS "until"`,
+       (SELECT min("until") FROM "suspensions" WHERE "to" IS NULL AND "until" IS NOT NULL) AS "until",
+       ${NEWEST_PASS} AS "newestPass", ${NEWEST_CHANGE} AS "newestChange"`,
     [now],
   );
-  const instants = Object.values(row ?? {}).filter((value) => typeof value === "number");
+  const { newestPass, newestChange, ...wakes } = row ?? {};
+  return { nextWakeAt: least(Object.values(wakes)), newestRecordAt: newest(newestPass, newestChange) };
+}
+
+function least(values: readonly unknown[]): Instant | undefined {
+  const instants = values.filter((value) => typeof value === "number");
   return instants.length === 0 ? undefined : Math.min(...instants);
 }

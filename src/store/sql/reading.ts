@@ -176,8 +176,9 @@ export async function auditView(
   );
   const rows = await all(
     `SELECT "id", "slot", "slotTo", "slotCount", "isCountAtLeast", "state", "startedAt" FROM "runs"
-     WHERE "jobId" = ? AND "attempt" = 1 AND "slot" IS NOT NULL AND "slot" <= ? AND COALESCE("slotTo", "slot") >= ? ORDER BY "slot"`,
-    [jobId, until, since],
+     WHERE "jobId" = ? AND "attempt" = 1 AND "slot" IS NOT NULL AND COALESCE("slotTo", "slot") >= ?
+       AND ("slot" <= ? OR "startedAt" < "slot" OR "id" IN (SELECT "runId" FROM "resolutions" WHERE "as" = 'early')) ORDER BY "slot"`,
+    [jobId, since, until],
   );
   const summaries = await all(
     `SELECT "from", "to", "counts" FROM "slotSummaries" WHERE "jobId" = ? AND "from" <= ? AND "to" >= ? ORDER BY "from"`,

@@ -10,7 +10,7 @@ import type { Row, SqlValue, Statements } from "./connection.ts";
 import type { Dialect } from "./dialect.ts";
 import { isOpen } from "./endings.ts";
 
-const CURSOR_COLUMNS = `c."jobId" AS "jobId", c."version" AS "version", c."revision", c."nextSlot", c."dueAt", c."startedSlots", c."failures", c."cause", c."isAlerted", c."strikes", c."removedAt"`;
+const CURSOR_COLUMNS = `c."jobId" AS "jobId", c."version" AS "version", c."revision", c."nextSlot", c."dueAt", c."startedSlots", c."failures", c."cause", c."isAlerted", c."strikes", c."removedAt", c."accountedAhead"`;
 const JOB_KEY: Columns = { jobId: "text" };
 
 type Reader = Statements & { dialect: Dialect };
@@ -32,9 +32,14 @@ export async function readViews(
   for (const row of cursors) {
     const cursor = decodeCursor(row, suspensions.get(String(row.jobId)) ?? []);
     const definition = definitions.get(definitionKey(cursor.jobId, cursor.version));
-    if (definition) views.push({ definition, cursor, openRuns: openRuns.get(cursor.jobId) ?? [] });
+    if (!definition) continue;
+    views.push({ definition, cursor, openRuns: openRuns.get(cursor.jobId) ?? [], ...accountedAhead(row) });
   }
   return views;
+}
+
+function accountedAhead({ accountedAhead: text }: Row): Pick<JobView, "accountedAhead"> {
+  return typeof text === "string" ? { accountedAhead: JSON.parse(text) as Instant[] } : {};
 }
 
 /** One job's view, or undefined. */

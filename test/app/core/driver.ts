@@ -16,7 +16,7 @@ import { outcomeOfAbort } from "../../../src/execute/script-outcome.ts";
 import { makeId } from "../../../src/kernel/ids.ts";
 import { SECOND } from "../../../src/kernel/time.ts";
 import type { Outcome } from "../../../src/records/outcome.ts";
-import { makeRewindCursor } from "../../../src/schedule/cursor-after.ts";
+import { makeRewindRules } from "../../../src/schedule/cursor-after.ts";
 import { openOutputFiles } from "../../../src/store/files/output-files.ts";
 
 export const LEASE_MS = 60 * SECOND;
@@ -28,6 +28,8 @@ export interface Deed {
   jobId: string;
   slot: number | undefined;
   attempt: number;
+  /** What the wall clock said. */
+  at: number;
 }
 
 interface Work {
@@ -78,7 +80,7 @@ export class Driver {
     });
     this.#scheduler = new Scheduler({
       ...deps,
-      rewindCursor: makeRewindCursor(context.parseJob),
+      rewindRules: makeRewindRules(context.parseJob),
       cannotPrepare: () => undefined,
       // A claim and its start are two moves here, so that anything can come between them.
       ...{ startsAtOnce: () => false },
@@ -205,7 +207,13 @@ export class Driver {
       await gate;
       if (!(await ctx.begin()))
         return outcomeOfAbort(ctx.abortReason() ?? { kind: "cancel", by: "beforeStart" });
-      deeds.push({ runId: run.id, jobId: run.jobId ?? "", slot: run.slot, attempt: run.attempt });
+      deeds.push({
+        runId: run.id,
+        jobId: run.jobId ?? "",
+        slot: run.slot,
+        attempt: run.attempt,
+        at: this.#context.clock.now(),
+      });
       begun();
       return end;
     };

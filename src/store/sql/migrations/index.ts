@@ -2,6 +2,7 @@
 
 import type { Dialect } from "../dialect.ts";
 import { ledgerTables } from "./0001-ledger.ts";
+import { clockColumns } from "./0002-clock.ts";
 
 /** Number n of the list takes a database from version n − 1 to n. */
-export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = [ledgerTables];
+export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = [ledgerTables, clockColumns];
