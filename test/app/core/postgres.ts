@@ -13,7 +13,7 @@ const HAND_CLOCK = `
 
 /** Children before parents. */
 const TABLES = ["cursors", "definitions", "suspensions", "runs", "slotSummaries", "runEvents", "resolutions"]
-  .concat(["deliveries", "deliveryTombstones", "processes", "nodes", "documents"])
+  .concat(["deliveries", "deliveryTombstones", "processes", "nodes", "documents", "changeClock"])
   .map((table) => `DELETE FROM "${table}";`)
   .join("\n");
 

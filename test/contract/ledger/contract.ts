@@ -8,10 +8,12 @@ import type { Bench } from "./fixtures.ts";
 import { outboxRules } from "./outbox.ts";
 import { readingRules } from "./reading.ts";
 import { slotRules } from "./slots.ts";
+import { stepBackRules } from "./step-back.ts";
 
 export function ledgerContract(name: string, open: () => Promise<Bench>): void {
   describe(`ledger on ${name}`, () => {
     slotRules(open);
+    stepBackRules(open);
     definitionRules(open);
     claimRules(open);
     endingRules(open);

@@ -18,7 +18,7 @@ const HAND_CLOCK = `
 /** Children before parents, so that no foreign key is in the way. */
 const EMPTY = [
   ...["cursors", "definitions", "suspensions", "runs", "slotSummaries", "runEvents", "resolutions"],
-  ...["deliveries", "deliveryTombstones", "processes", "nodes", "documents"],
+  ...["deliveries", "deliveryTombstones", "processes", "nodes", "documents", "changeClock"],
 ]
   .map((table) => `DELETE FROM "${table}";`)
   .join("\n");
