@@ -161,11 +161,11 @@ function tryParse(parseJob: Context["parseJob"], definition: Definition): Job | 
   }
 }
 
-/** A version never changes, so its parse is kept; the oldest is dropped first. */
+/** A version changes only by its anchor, after a step back (T8), so its parse is kept; the oldest is dropped first. */
 function cachedParse(parse: (definition: Definition) => Job): Context["parseJob"] {
   const known = new Map<string, Job>();
   return (definition) => {
-    const key = `${definition.jobId}@${definition.version}`;
+    const key = `${definition.jobId}@${definition.version}/${definition.anchor}`;
     const cached = known.get(key);
     if (cached) return cached;
     const job = parse(definition);

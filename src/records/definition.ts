@@ -10,7 +10,7 @@ export interface Definition {
   digest: string;
   /** The job document as JSON text, as written by the person. */
   document: string;
-  /** Zone and anchor fixed at first sight (T1, T2). */
+  /** Zone and anchor fixed at first sight (T1, T2); an anchor that a clock set back left ahead is moved to that moment (T8). */
   zone: string;
   anchor: Instant;
   /** Where it came from: a path relative to the home, or a row. */

@@ -1,9 +1,11 @@
 // Definitions and suspensions of a time that has been taken back (T8): they hold from now on, in the order of their record.
 //
 // I1. No two states of a job overlap afterwards: what lay ahead begins or ends at `now`, what it replaced ends there too.
-// I2. A pause that had run out by itself at an instant that is ahead again is open again: its end is still to come.
+// I2. Words that count from first sight (`in 30m`, `every 5m`) count from `now` where that lay ahead: nobody waits until
+//     the wrong hour comes true. Instants that are written out in a document stay as they were written.
+// I3. A pause that had run out by itself at an instant that is ahead again is open again: its end is still to come.
 
-import type { Instant } from "../../kernel/time.ts";
+import { type Instant, wholeSecond } from "../../kernel/time.ts";
 import type { Columns } from "./columns.ts";
 import type { Transaction } from "./store.ts";
 import { refreshHalted } from "./suspensions.ts";
@@ -23,6 +25,11 @@ export async function redateJobs(tx: Transaction, jobs: readonly string[], now: 
          AND (o."to" IS NULL OR o."from" > "suspensions"."from"))
      RETURNING "jobId"`,
     [now, own],
+  );
+  const anchor = wholeSecond(now);
+  await tx.run(
+    `UPDATE "definitions" SET "anchor" = ? WHERE "inForceFrom" > ? AND "anchor" > ? AND ${isOwn}`,
+    [anchor, now, anchor, own],
   );
   for (const [table, from, to] of [
     ["definitions", "inForceFrom", "inForceTo"],
