@@ -153,4 +153,21 @@ describe("L9: audit", () => {
     expect(merged).toMatchObject({ ...window, due: 10, accounted: 9, pending: 2, doubled: [], early: [] });
     expect(merged.missing).toHaveLength(1);
   });
+
+  test("T8: what began before its slot is named also where that slot is still to come", () => {
+    const began = row("09:00", { runId: "ahead", startedAt: instant("06:00") });
+    const marked = row("08:00", { runId: "marked", startedAt: instant("08:00") });
+    const found = audit([...FIVE, marked, began], { early: ["marked"] });
+
+    expect(slotsOf(found.early)).toEqual(["08:00 ×1", "09:00 ×1"]);
+    expect(found).toMatchObject({ due: 5, accounted: 5, missing: [], doubled: [], shifted: [] });
+  });
+
+  test("T8: an early run of another schedule hides no missing slot", () => {
+    const stray = row("03:15", { runId: "stray", startedAt: instant("01:10") });
+    const found = audit([...FIVE.filter(({ runId }) => runId !== "run-03:00"), stray]);
+
+    expect(slotsOf(found.missing)).toEqual(["03:00 ×1"]);
+    expect(found.shifted).toEqual([]);
+  });
 });
