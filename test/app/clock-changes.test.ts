@@ -137,6 +137,20 @@ test.for(CASES)(
   },
 );
 
+test("T8: without a node, a change after the clock was set back finds the job as it is at the true hour", async () => {
+  await withWorld(async (world) => {
+    await world.step(-HOUR);
+    const early = begunAhead(world);
+    await writeJob(world, { overlap: "allow" });
+    await settleFiles(world);
+
+    const { definition, cursor } = (await world.context.ledger.job("minutely"))!;
+    expect(definition).toMatchObject({ version: 2, inForceFrom: world.now() });
+    expect(cursor.nextSlot).toBe(Math.ceil(world.now() / MINUTE) * MINUTE);
+    await expectTruth(world, early);
+  });
+});
+
 test("T8: a change recorded under a wrong clock that no pass has seen is noticed by the next pass", async () => {
   await withWorld(async (world) => {
     await world.step(WRONG);
