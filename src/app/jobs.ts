@@ -135,9 +135,9 @@ export async function removeJob(
 
 /** Queues a run by hand: uses up no slot (U2). */
 export async function queueRun(context: Context, idOrName: string): Promise<RunDocument> {
-  const { definition } = await findJob(context, idOrName);
+  const [exact, now] = await Promise.all([context.ledger.definition(idOrName), context.ledger.now()]);
+  const definition = exact ?? (await findJob(context, idOrName)).definition;
   const job = context.parseJob(definition);
-  const now = await context.ledger.now();
   const id = makeId(now, context.random);
   const [run] = await context.ledger.enqueue([
     {

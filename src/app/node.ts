@@ -261,7 +261,7 @@ class Node implements NightshiftNode {
 
   #onChange(): void {
     this.#scheduler.nudge();
-    this.#outbox.nudge();
+    setImmediate(() => this.#outbox.nudge()); // A start must not wait for the outbox's transaction (SQLite has one).
     this.#runner
       .readCancels(this.id)
       .catch((error) => this.#context.log.warn("cancel-not-read", { error: messageOf(error) }));

@@ -219,6 +219,8 @@ export interface SlotLedger {
   newestRecordAt(): Promise<Instant | undefined>;
   /** The job's view, removed ones included. */
   job(jobId: string): Promise<JobView | undefined>;
+  /** Of a job that is not removed, the definition in force: all that queueing a run needs to know. */
+  definition(jobId: string): Promise<Definition | undefined>;
   /** Every job that is not removed, by id; `after` pages. */
   jobs(options?: { after?: string; limit?: number; includeRemoved?: boolean }): Promise<readonly JobView[]>;
   definitions(jobId: string): Promise<readonly Definition[]>;

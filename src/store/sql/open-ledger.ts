@@ -151,6 +151,7 @@ function slotPart(
   | "rewind"
   | "newestRecordAt"
   | "job"
+  | "definition"
   | "jobs"
   | "definitions"
   | "auditView"
@@ -162,6 +163,7 @@ function slotPart(
     rewind: (now, rules) => rewind(store, now, rules),
     newestRecordAt: () => newestRecordAt(store),
     job: (jobId) => reading.job(store, jobId),
+    definition: (jobId) => reading.definition(store, jobId),
     jobs: (options) => reading.jobs(store, options),
     definitions: (jobId) => reading.definitions(store, jobId),
     auditView: (jobId, window) => reading.auditView(store, jobId, window),

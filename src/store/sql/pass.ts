@@ -1,12 +1,15 @@
 // One pass (T6–T8, L2, L11): decide what is due, expire what came too late, claim what is ready. One transaction.
+//
+// I1. One look says what is due: most passes find a ready run at most, and make no further statement for the rest.
+// I2. A pass that changes nothing writes nothing, and so costs no fsync (the node's row: nodes.ts).
 
 import type { Instant } from "../../kernel/time.ts";
 import type { PassRequest, PassResult } from "../../records/ledger/slots.ts";
 import { type Applied, applyDecisions, decideAll } from "./apply-decisions.ts";
 import { claimReady } from "./claim-ready.ts";
 import { expireStartBy, isPending } from "./endings.ts";
-import { writeNode } from "./nodes.ts";
-import { NEWEST_CHANGE, NEWEST_PASS, newest } from "./record-clock.ts";
+import { type PassRow, rememberRow, writePassRow } from "./nodes.ts";
+import { NEWEST_CHANGE, newest } from "./record-clock.ts";
 import { type Store, type Transaction, write } from "./store.ts";
 import { endExpiredSuspensions } from "./suspensions.ts";
 import { readViews } from "./views.ts";
@@ -14,25 +17,35 @@ import { readViews } from "./views.ts";
 const DEFAULT_MAX_JOBS = 1_000;
 
 export async function pass(store: Store, request: PassRequest): Promise<PassResult> {
-  return write(store, async (tx) => {
-    const { now } = request;
-    const isWhole = request.onlyRun === undefined;
-    if (isWhole) await endExpiredSuspensions(tx, now);
-    const due = isWhole ? await decideDue(tx, request) : NOTHING_DUE;
-    const expired = isWhole ? await expireStartBy(tx, now) : [];
-    const { claimed, isFull } = await claimReady(tx, request);
-    if (request.node) {
-      const liveRuns = request.liveRuns + claimed.length;
-      await writeNode(tx, request.nodeId, { ...request.node, liveRuns });
-    }
-    return {
-      ...due.applied,
-      endedRuns: [...due.applied.endedRuns, ...expired],
-      claimed,
-      ...(await wakeAndClock(tx, now)),
-      hasMore: due.hasMore || isFull,
-    };
-  });
+  const { result, row } = await write(store, (tx) => passWithin(tx, request));
+  if (row) rememberRow(store, request.nodeId, row);
+  return result;
+}
+
+async function passWithin(
+  tx: Transaction,
+  request: PassRequest,
+): Promise<{ result: PassResult; row: PassRow | undefined }> {
+  const { now } = request;
+  const isWhole = request.onlyRun === undefined;
+  const seen = await look(tx, request);
+  const isPast = (instant: Instant | undefined) => isWhole && instant !== undefined && instant <= now;
+  if (isPast(seen.until)) await endExpiredSuspensions(tx, now);
+  const due = isPast(seen.due) ? await decideDue(tx, request) : NOTHING_DUE;
+  const expired = isPast(seen.startBy) ? await expireStartBy(tx, now) : [];
+  const { claimed, isFull } = await claimReady(tx, request);
+  const node = await writePassRow(tx, request, request.liveRuns + claimed.length);
+  const hasMoved = isPast(seen.until) || isPast(seen.due) || isPast(seen.startBy);
+  const after = hasMoved ? await look(tx, request) : seen;
+  const result: PassResult = {
+    ...due.applied,
+    endedRuns: [...due.applied.endedRuns, ...expired],
+    claimed,
+    nextWakeAt: least([after.due, after.ready, after.startBy, after.until, node.dueAt]),
+    newestRecordAt: newest(after.newestPass, after.newestChange, request.node?.lastPassAt),
+    hasMore: due.hasMore || isFull,
+  };
+  return { result, row: node.row };
 }
 
 const NOTHING_DUE = {
@@ -55,24 +68,41 @@ async function decideDue(
   return { applied: await applyDecisions(tx, decided, request), hasMore: views.length === maxJobs };
 }
 
-/** Rows that are ready already wait for capacity, an overlap or another node: an ending wakes those, not the clock. */
-async function wakeAndClock(
-  tx: Transaction,
-  now: Instant,
-): Promise<Pick<PassResult, "nextWakeAt" | "newestRecordAt">> {
+interface Look {
+  due: Instant | undefined;
+  ready: Instant | undefined;
+  startBy: Instant | undefined;
+  until: Instant | undefined;
+  newestPass: Instant | undefined;
+  newestChange: Instant | undefined;
+}
+
+/**
+ * When what comes next is due, the past included. Only rows that are ready already are not: they wait for capacity, an
+ * overlap or another node, and an ending wakes those, not the clock. The newest pass is that of the other nodes: our own is
+ * this one.
+ */
+async function look(tx: Transaction, { now, nodeId, node }: PassRequest): Promise<Look> {
   const row = await tx.get(
     `SELECT (SELECT min("dueAt") FROM "cursors" WHERE "dueAt" IS NOT NULL) AS "due",
        (SELECT min("readyAt") FROM "runs" WHERE ${isPending(`"runs"`)} AND "readyAt" > ?) AS "ready",
        (SELECT min("startBy") FROM "runs" WHERE "startBy" IS NOT NULL AND ${isPending(`"runs"`)}) AS "startBy",
        (SELECT min("until") FROM "suspensions" WHERE "to" IS NULL AND "until" IS NOT NULL) AS "until",
-       ${NEWEST_PASS} AS "newestPass", ${NEWEST_CHANGE} AS "newestChange"`,
-    [now],
+       (SELECT max("lastPassAt") FROM "nodes" WHERE "id" <> ?) AS "newestPass", ${NEWEST_CHANGE} AS "newestChange"`,
+    [now, node ? nodeId : ""],
   );
-  const { newestPass, newestChange, ...wakes } = row ?? {};
-  return { nextWakeAt: least(Object.values(wakes)), newestRecordAt: newest(newestPass, newestChange) };
+  const instant = (name: keyof Look) => (typeof row?.[name] === "number" ? row[name] : undefined);
+  return {
+    due: instant("due"),
+    ready: instant("ready"),
+    startBy: instant("startBy"),
+    until: instant("until"),
+    newestPass: instant("newestPass"),
+    newestChange: instant("newestChange"),
+  };
 }
 
-function least(values: readonly unknown[]): Instant | undefined {
-  const instants = values.filter((value) => typeof value === "number");
+function least(values: readonly (Instant | undefined)[]): Instant | undefined {
+  const instants = values.filter((value) => value !== undefined);
   return instants.length === 0 ? undefined : Math.min(...instants);
 }

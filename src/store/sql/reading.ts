@@ -1,7 +1,7 @@
 // Reading for people: one run, trees, newest runs, counts, and all that an audit needs.
 
 import type { Instant } from "../../kernel/time.ts";
-import type { Suspension } from "../../records/definition.ts";
+import type { Definition, Suspension } from "../../records/definition.ts";
 import type { Delivery } from "../../records/delivery.ts";
 import type { LedgerCounts } from "../../records/ledger/reading.ts";
 import type { AuditRow, AuditView, JobView } from "../../records/ledger/slots.ts";
@@ -151,6 +151,15 @@ export async function jobs(
   const { after = "", limit = Number.MAX_SAFE_INTEGER, includeRemoved = false } = options;
   const removed = includeRemoved ? "" : `AND c."removedAt" IS NULL `;
   return readViews(reader(store), `WHERE c."jobId" > ? ${removed}ORDER BY c."jobId" LIMIT ?`, [after, limit]);
+}
+
+export async function definition(store: Store, jobId: string): Promise<Definition | undefined> {
+  const row = await store.connection.get(
+    `SELECT ${columnList(DEFINITION, "d")} FROM "cursors" AS c JOIN "definitions" AS d ON d."jobId" = c."jobId" AND d."version" = c."version"
+     WHERE c."jobId" = ? AND c."removedAt" IS NULL`,
+    [jobId],
+  );
+  return row && decodeDefinition(row);
 }
 
 export async function definitions(store: Store, jobId: string) {

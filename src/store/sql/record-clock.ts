@@ -8,7 +8,7 @@ import type { Statements } from "./connection.ts";
 import type { Store, Transaction } from "./store.ts";
 
 /** SQL expressions: the newest pass of any node, the newest change of any job. */
-export const NEWEST_PASS = `(SELECT max("lastPassAt") FROM "nodes")`;
+const NEWEST_PASS = `(SELECT max("lastPassAt") FROM "nodes")`;
 export const NEWEST_CHANGE = `(SELECT "newestAt" FROM "changeClock")`;
 
 export async function newestRecordAt(store: Store): Promise<Instant | undefined> {

@@ -1,7 +1,7 @@
 // Rules of reading and housekeeping: lists, prefixes, trees, counts, audit views, retention (L8, L9, U2), nodes.
 
 import { expect, test } from "vitest";
-import { DAY, MINUTE } from "../../../src/kernel/time.ts";
+import { DAY, MINUTE, SECOND } from "../../../src/kernel/time.ts";
 import type { NewRun } from "../../../src/records/ledger/claims.ts";
 import type { Ledger } from "../../../src/records/ledger/index.ts";
 import type { NodeRecord } from "../../../src/records/node.ts";
@@ -186,6 +186,38 @@ export function readingRules(open: () => Promise<Bench>): void {
     expect(nodes[1]).toEqual(
       node({ id: "a", startedAt: START - MINUTE, lastPassAt: START, url: "http://127.0.0.1:4747" }),
     );
+  });
+
+  test("a node that passes often writes its row once a second, and is woken to put its count of runs right", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    await ledger.registerNode(node({ id: "node-a" }));
+    const pass = async (at: number, liveRuns: number) => {
+      const request = passRequest(bench, { node: { lastPassAt: at }, liveRuns });
+      const { nextWakeAt } = await ledger.pass(request);
+      const [row] = await ledger.nodes();
+      return [row?.lastPassAt, row?.liveRuns, nextWakeAt];
+    };
+
+    expect(await pass(START, 1)).toEqual([START, 1, undefined]);
+    expect(await pass(START + 400, 1)).toEqual([START, 1, undefined]);
+    expect(await pass(START + 900, 0)).toEqual([START, 1, START + SECOND]);
+    expect(await pass(START + SECOND, 0)).toEqual([START + SECOND, 0, undefined]);
+    // T8: a clock that was set back is written at once.
+    expect(await pass(START, 0)).toEqual([START, 0, undefined]);
+  });
+
+  test("D3: the definition in force is read alone, and not of a job that was removed", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    await define(ledger, bench, "job-a");
+    expect(await ledger.definition("job-a")).toEqual((await ledger.job("job-a"))?.definition);
+    expect(await ledger.definition("job-b")).toBeUndefined();
+    await ledger.changeJob({
+      ...{ jobId: "job-a", now: bench.now(), change: { kind: "remove", by: "me" } },
+      ...{ settle: missEveryMinute, digest: () => [], next: () => undefined },
+    });
+    expect(await ledger.definition("job-a")).toBeUndefined();
   });
 }
 
