@@ -48,6 +48,11 @@ export interface RunnerDeps {
 /** L13: a second Ctrl-C leaves a command this long to tidy up after TERM. */
 const HURRIED_GRACE_MS = SECOND;
 
+/** From this many live runs on, starts and ends are gathered: fewer must not wait for one another. */
+const MANY_RUNS = 4;
+/** Shorter than the commit that is spared. */
+const GATHER_MS = 3;
+
 export class Runner {
   readonly #deps: RunnerDeps;
   readonly #live = new Map<string, LiveRun>();
@@ -59,10 +64,18 @@ export class Runner {
 
   constructor(deps: RunnerDeps) {
     this.#deps = deps;
-    this.#startRun = makeBatch(async (starts) => [
-      ...(await this.#stored("start runs", () => deps.ledger.startRuns(starts))),
-    ]);
-    this.#closeRun = makeBatch((closings) => this.#closeTogether(closings));
+    const gather = (waiting: number) => this.#gather(waiting);
+    this.#startRun = makeBatch(
+      async (starts) => [...(await this.#stored("start runs", () => deps.ledger.startRuns(starts)))],
+      { gather },
+    );
+    this.#closeRun = makeBatch((closings) => this.#closeTogether(closings), { gather });
+  }
+
+  /** While many runs are live, one that starts or ends has company in a moment: one commit, one fsync for all. */
+  #gather(waiting: number): Promise<void> | undefined {
+    if (this.#live.size < MANY_RUNS || waiting >= this.#live.size / 2) return undefined;
+    return new Promise((resolve) => setTimeout(resolve, GATHER_MS));
   }
 
   /** Waits out a store that says "later" (I3). */
