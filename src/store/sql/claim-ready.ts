@@ -13,7 +13,7 @@ import type { Columns } from "./columns.ts";
 import type { Row } from "./connection.ts";
 import { isLive, isPending } from "./endings.ts";
 import { noteStarts } from "./start-runs.ts";
-import { leaseClock, type Transaction } from "./store.ts";
+import { newLease, type Transaction } from "./store.ts";
 import { definitionOf, readDefinitions } from "./views.ts";
 
 /** L7: after the second strike a job's runs are suspects. */
@@ -160,7 +160,7 @@ async function claim(
 ): Promise<ClaimedRun[]> {
   if (picked.length === 0) return [];
   const { nodeId, now, leaseMs } = request;
-  const clock = await leaseClock(tx.store, tx);
+  const lease = newLease(tx.store, leaseMs);
   const claims = picked.map(({ run, isSuspect, definition }) => {
     const startedAt = request.startsAtOnce?.(run, definition) ? now : undefined;
     return { runId: run.id, isSuspect, startedAt };
@@ -168,10 +168,10 @@ async function claim(
   const rows = await tx.all(
     `UPDATE "runs" SET "state" = CASE WHEN x."startedAt" IS NULL THEN 'claimed' ELSE 'running' END,
        "startedAt" = x."startedAt", "lastActivityAt" = COALESCE(x."startedAt", "lastActivityAt"),
-       "owner" = ?, "token" = "token" + 1, "leaseUntil" = ?, "leaseEnd" = ?, "leaseBoot" = ?,
+       "owner" = ?, "token" = "token" + 1, "leaseUntil" = ?, "leaseEnd" = ${lease.end}, "leaseBoot" = ?,
        "isSuspect" = x."isSuspect", "reason" = CASE WHEN "state" = 'waiting' THEN NULL ELSE "reason" END
      FROM ${tx.dialect.rows("x", CLAIM)} WHERE "runs"."id" = x."runId" AND ${NO_LIVE_RUN(`"runs"`)} RETURNING "runs"."id"`,
-    [nodeId, now + leaseMs, clock.nowMs + leaseMs, clock.boot, tx.dialect.encodeRows(CLAIM, claims)],
+    [nodeId, now + leaseMs, lease.param, lease.boot, tx.dialect.encodeRows(CLAIM, claims)],
   );
   const isClaimed = new Set(rows.map((row) => row.id));
   const claimed = picked.flatMap((candidate, index) =>

@@ -38,17 +38,23 @@ export async function appendEvents(
   events: readonly NewRunEvent[],
 ): Promise<void> {
   if (events.length === 0) return;
-  const kept = events.slice(0, EVENTS_PER_TRANSACTION);
-  const rows = kept.map((event, n) => ({ ...event, n, data: hasKeys(event.data) ? event.data : undefined }));
-  const source = tx.dialect.rows("x", EVENT);
+  await tx.run(insertEvents(tx.dialect), [encodeEvents(tx.dialect, events)]);
+}
+
+/** SQL: inserts one parameter of `encodeEvents`, alias `x`. */
+export function insertEvents(dialect: Dialect): string {
+  const source = dialect.rows("x", EVENT);
   const values = `x."runId", x."jobId", x."at", x."kind", x."data"`;
   const columns = `"runId", "jobId", "at", "kind", "data"`;
-  await tx.run(
-    tx.dialect.engine === "sqlite"
-      ? `INSERT INTO "runEvents" (${columns}) SELECT ${values} FROM ${source}`
-      : `INSERT INTO "runEvents" ("sequence", ${columns}) SELECT (pg_current_xact_id()::text::bigint + ${OFFSET}) * ${EVENTS_PER_TRANSACTION} + x."n", ${values} FROM ${source}`,
-    [tx.dialect.encodeRows(EVENT, rows)],
-  );
+  return dialect.engine === "sqlite"
+    ? `INSERT INTO "runEvents" (${columns}) SELECT ${values} FROM ${source}`
+    : `INSERT INTO "runEvents" ("sequence", ${columns}) SELECT (pg_current_xact_id()::text::bigint + ${OFFSET}) * ${EVENTS_PER_TRANSACTION} + x."n", ${values} FROM ${source}`;
+}
+
+export function encodeEvents(dialect: Dialect, events: readonly NewRunEvent[]): string {
+  const kept = events.slice(0, EVENTS_PER_TRANSACTION);
+  const rows = kept.map((event, n) => ({ ...event, n, data: hasKeys(event.data) ? event.data : undefined }));
+  return dialect.encodeRows(EVENT, rows);
 }
 
 function hasKeys(data: Record<string, unknown>): boolean {

@@ -36,6 +36,13 @@ export async function insertRuns(
   runs: readonly RunRow[],
 ): Promise<ReadonlySet<string>> {
   if (runs.length === 0) return new Set();
+  const { sql, param } = insertion(tx.dialect, runs);
+  const inserted = await tx.all(sql, [param]);
+  return new Set(inserted.map((row) => String(row.id)));
+}
+
+/** The statement of `insertRuns` and its one parameter. */
+export function insertion(dialect: Dialect, runs: readonly RunRow[]): { sql: string; param: string } {
   // Only the columns that this batch fills: a queued run leaves half of them empty, and each costs as much.
   const rows: RunRow[] = runs.map((run) => ({ ...DEFAULTS, ...run }));
   const used = Object.entries(RUN).filter(([name]) =>
@@ -43,9 +50,6 @@ export async function insertRuns(
   );
   const columns: Columns = Object.fromEntries(used);
   const names = used.map(([name]) => `"${name}"`).join(", ");
-  const inserted = await tx.all(
-    `INSERT INTO "runs" (${names}) SELECT ${columnList(columns, "x")} FROM ${tx.dialect.rows("x", columns)} WHERE true ON CONFLICT DO NOTHING RETURNING "id"`,
-    [tx.dialect.encodeRows(columns, rows)],
-  );
-  return new Set(inserted.map((row) => String(row.id)));
+  const sql = `INSERT INTO "runs" (${names}) SELECT ${columnList(columns, "x")} FROM ${dialect.rows("x", columns)} WHERE true ON CONFLICT DO NOTHING RETURNING "id"`;
+  return { sql, param: dialect.encodeRows(columns, rows) };
 }

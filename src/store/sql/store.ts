@@ -63,6 +63,9 @@ export async function write<Result>(
   });
 }
 
+/** Stands for a boot where the server's own clock counts. */
+const DATABASE_BOOT = "database";
+
 /** The clock that leases count on (L4): monotonic ms of one boot on SQLite, the database's clock on PostgreSQL. */
 export interface LeaseClock {
   nowMs: number;
@@ -80,7 +83,17 @@ export async function leaseClock(store: Store, statements: Statements): Promise<
     };
   }
   const nowMs = await databaseNow(statements);
-  return { nowMs, boot: "database", wall: nowMs };
+  return { nowMs, boot: DATABASE_BOOT, wall: nowMs };
+}
+
+/** The end of a lease that begins with the statement that writes it: SQL with one parameter; and its boot. */
+export function newLease(
+  { dialect, clock, host }: Store,
+  leaseMs: number,
+): { end: string; param: number; boot: string } {
+  if (dialect.engine === "postgres")
+    return { end: "nightshift_now() + ?", param: leaseMs, boot: DATABASE_BOOT };
+  return { end: "?", param: Math.floor(clock.monotonicMs()) + leaseMs, boot: host.bootId };
 }
 
 /** PostgreSQL's clock, ms. */
