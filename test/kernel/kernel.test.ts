@@ -114,6 +114,34 @@ describe("batch", () => {
     await expect(add(1)).rejects.toThrow("disk full");
     expect(await add(2)).toBe(2);
   });
+
+  test("a flush that gathers first carries what came while it waited", async () => {
+    const carried: number[][] = [];
+    const asked: number[] = [];
+    let isGathered = () => {};
+    const gathering = new Promise<void>((resolve) => {
+      isGathered = resolve;
+    });
+    const flush = async (items: number[]) => {
+      carried.push(items);
+      return items;
+    };
+    const gather = (waiting: number) => {
+      asked.push(waiting);
+      return gathering;
+    };
+    const add = makeBatch<number, number>(flush, { gather });
+
+    const first = add(1);
+    await Promise.resolve();
+    await Promise.resolve();
+    expect([asked, carried]).toEqual([[1], []]);
+    const second = add(2);
+    isGathered();
+
+    expect(await Promise.all([first, second])).toEqual([1, 2]);
+    expect(carried).toEqual([[1, 2]]);
+  });
 });
 
 describe("backoff and abort", () => {
