@@ -43,87 +43,78 @@ const secretReference = () =>
       ),
     );
 
-const webhookSchema = z.strictObject({
-  url: text(),
-  secret: z.optional(secretReference()),
-  headers: z.optional(z.record(z.string(), z.string())),
-});
+const webhook = () =>
+  z.strictObject({
+    url: text(),
+    secret: z.optional(secretReference()),
+    headers: z.optional(z.record(z.string(), z.string())),
+  });
+
+const defaults = () =>
+  z.strictObject({
+    timeout: z.optional(timeoutSchema),
+    catchUp: z.optional(catchUpSchema),
+    catchUpLimit: z.optional(count()),
+    overlap: z.optional(overlapSchema),
+    retry: z.optional(retrySchema),
+    deliver: z.optional(targetsSchema),
+    onFailure: z.optional(targetsSchema),
+  });
+
+const deliver = () =>
+  z.strictObject({
+    webhooks: z.optional(z.record(z.string(), webhook())),
+    webhookSecret: z.optional(secretReference()),
+    allowPrivate: z.optional(z.array(text())),
+    homes: z.optional(z.record(z.string(), text())),
+  });
+
+const http = () =>
+  z.strictObject({
+    port: z.optional(z.int().check(z.gte(0), z.lte(65_535))),
+    bind: z.optional(text()),
+    allowRunsToSchedule: z.optional(z.boolean()),
+  });
+
+const limits = () =>
+  z.strictObject({
+    maxParallelRuns: z.optional(count()),
+    outputBytes: z.optional(count()),
+    promptBytes: z.optional(count()),
+    quarantine: z.optional(z.boolean()),
+  });
+
+const retention = () =>
+  z.strictObject({
+    runsPerJob: z.optional(count()),
+    outputFiles: z.optional(count()),
+    events: z.optional(count()),
+  });
+
+const redact = () => z.strictObject({ patterns: z.optional(z.array(pattern())) });
+const logs = () => z.strictObject({ level: z.optional(z.enum(["debug", "info", "warn", "error"])) });
 
 const makeSchema = () =>
   z.strictObject({
     timezone: described("IANA zone of jobs that name none. Left out: the system's.", z.optional(text())),
-    defaults: described(
-      "What jobs take that say nothing themselves.",
-      z.optional(
-        z.strictObject({
-          timeout: z.optional(timeoutSchema),
-          catchUp: z.optional(catchUpSchema),
-          catchUpLimit: z.optional(count()),
-          overlap: z.optional(overlapSchema),
-          retry: z.optional(retrySchema),
-          deliver: z.optional(targetsSchema),
-          onFailure: z.optional(targetsSchema),
-        }),
-      ),
-    ),
+    defaults: described("What jobs take that say nothing themselves.", z.optional(defaults())),
     models: concern("Model providers and prices."),
     environments: concern("Named environments where commands run."),
-    deliver: described(
-      "Named webhooks, home channels, hosts that may be private.",
-      z.optional(
-        z.strictObject({
-          webhooks: z.optional(z.record(z.string(), webhookSchema)),
-          webhookSecret: z.optional(secretReference()),
-          allowPrivate: z.optional(z.array(text())),
-          homes: z.optional(z.record(z.string(), text())),
-        }),
-      ),
-    ),
+    deliver: described("Named webhooks, home channels, hosts that may be private.", z.optional(deliver())),
     orchestrator: concern("Limits of the task orchestrator."),
     queues: concern("Task queues: priority and width."),
     executors: concern("Named executors."),
     remoteExecutors: concern("Executors on other machines."),
     fallbackExecutors: concern("What takes over when an executor is down."),
     mcpServers: concern("MCP servers whose tools agents may use."),
-    http: described(
-      "The HTTP surface.",
-      z.optional(
-        z.strictObject({
-          port: z.optional(z.int().check(z.gte(0), z.lte(65_535))),
-          bind: z.optional(text()),
-          allowRunsToSchedule: z.optional(z.boolean()),
-        }),
-      ),
-    ),
-    limits: described(
-      "Bounds of one node.",
-      z.optional(
-        z.strictObject({
-          maxParallelRuns: z.optional(count()),
-          outputBytes: z.optional(count()),
-          promptBytes: z.optional(count()),
-          quarantine: z.optional(z.boolean()),
-        }),
-      ),
-    ),
+    http: described("The HTTP surface.", z.optional(http())),
+    limits: described("Bounds of one node.", z.optional(limits())),
     retention: described(
       "How much history is kept in full; the rest is folded into sums.",
-      z.optional(
-        z.strictObject({
-          runsPerJob: z.optional(count()),
-          outputFiles: z.optional(count()),
-          events: z.optional(count()),
-        }),
-      ),
+      z.optional(retention()),
     ),
-    redact: described(
-      "Further regular expressions whose matches never leave.",
-      z.optional(z.strictObject({ patterns: z.optional(z.array(pattern())) })),
-    ),
-    logs: described(
-      "The node's own log.",
-      z.optional(z.strictObject({ level: z.optional(z.enum(["debug", "info", "warn", "error"])) })),
-    ),
+    redact: described("Further regular expressions whose matches never leave.", z.optional(redact())),
+    logs: described("The node's own log.", z.optional(logs())),
   });
 
 let made: ReturnType<typeof makeSchema> | undefined;
