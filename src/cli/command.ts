@@ -24,7 +24,6 @@ export interface Call {
 /** What only some commands want of a context. */
 export interface OpenExtra {
   logSink?: LogSink;
-  stdout?: (text: string) => void;
   configFile?: string;
 }
 

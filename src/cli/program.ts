@@ -13,7 +13,10 @@ export interface ProgramDeps {
   version: string;
   signal: AbortSignal;
   chooseHome(options: { home: string | undefined; profile: string | undefined }): HomeChoice;
-  openContext(home: HomeChoice, options: { actor: string; isDebug: boolean } & OpenExtra): Promise<Context>;
+  openContext(
+    home: HomeChoice,
+    options: { actor: string; isDebug: boolean; stdout(text: string): void } & OpenExtra,
+  ): Promise<Context>;
   watchWorker: URL | undefined;
 }
 
@@ -144,7 +147,14 @@ async function callCommand(
     home,
     watchWorker: deps.watchWorker,
     async open(extra = {}) {
-      const context = await deps.openContext(home, { actor: actorOf(io), isDebug: io.isDebug, ...extra });
+      // The `stdout` target: with --json it gives way to the documents and writes to stderr.
+      const stdout = io.isJson ? io.note : io.out;
+      const context = await deps.openContext(home, {
+        actor: actorOf(io),
+        isDebug: io.isDebug,
+        stdout,
+        ...extra,
+      });
       opened.push(context);
       if (spec.changesJobs) refuseInsideRun(io, context);
       if (spec.readsJobFiles) await syncWhenAlone(context, io.signal);

@@ -27,7 +27,6 @@ export const up: RunCommand = async (call) => {
   let opened: Context | undefined;
   const context = await call.open({
     logSink: fileSink(home.path, { now: systemClock.now, redact: () => opened?.redact }),
-    stdout: (text) => process.stdout.write(`${text.trimEnd()}\n`),
     ...(configFile !== undefined && { configFile }),
   });
   opened = context;
@@ -40,17 +39,22 @@ export const up: RunCommand = async (call) => {
     onRunEnded: lines.ended,
     onPass: lines.passed,
   });
-  const server = options.http === false ? undefined : await serve(call, { context, nodeId: node.id, port });
-  if (server) await node.announceUrl(server.url);
-  welcome(call, { context, nodeId: node.id, url: server?.url, seeded });
-  await signals.first;
-  io.note(
-    `Draining: live runs may go on for ${formatDuration(graceMs)}. Press Ctrl-C again to end them at once.`,
-  );
-  await server?.stop();
-  await node.stop({ graceMs, hurry: signals.second });
-  await lines.settled();
-  signals.release();
+  let server: HttpServer | undefined;
+  try {
+    server = options.http === false ? undefined : await serve(call, { context, nodeId: node.id, port });
+    if (server) await node.announceUrl(server.url);
+    welcome(call, { context, nodeId: node.id, url: server?.url, seeded });
+    await signals.first;
+    io.note(
+      `Draining: live runs may go on for ${formatDuration(graceMs)}. Press Ctrl-C again to end them at once.`,
+    );
+  } finally {
+    // Also where HTTP was refused: a node that outlived the error would fire on, unseen.
+    await server?.stop();
+    await node.stop({ graceMs, hurry: signals.second });
+    await lines.settled();
+    signals.release();
+  }
   return EXIT.ok;
 };
 

@@ -1,5 +1,6 @@
 // With a node up: waiting, following, stopping. Every wait here ends by an event, never by a pause.
 
+import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import { type CliHome, cliHome, oneLine, type Running } from "./run-cli.ts";
 
@@ -245,4 +246,40 @@ test("T4, T6: plan folds the slots of many jobs, says what an outage does to the
   expect(of("often").reduce((sum, { count }) => sum + count, 0)).toBe(96);
   expect(new Set(of("often").map(({ fate }) => fate))).toEqual(new Set(["onTime", "missed"]));
   expect(of("night").map(({ first, fate }) => [first, fate])).toEqual([["2026-11-01T07:30:00Z", "late"]]);
+});
+
+describe("what `up` cannot serve", () => {
+  test("S5: a refused address or a busy port ends the process and its node, which would fire on unseen", async () => {
+    const home = await cliHome();
+    const taken = createServer();
+    await new Promise<void>((resolve) => {
+      taken.listen(0, "127.0.0.1", resolve);
+    });
+    const { port } = taken.address() as AddressInfo;
+
+    const open = await home.run(["up", "--bind", "0.0.0.0", "--port", "0"]);
+    const busy = await home.run(["up", "--port", String(port)]);
+    await new Promise((resolve) => {
+      taken.close(resolve);
+    });
+    const nodes = await home.json<{ state: string }[]>("node", "list");
+
+    expect([open.exitCode, open.stderr]).toEqual([2, expect.stringContaining("add --insecure")]);
+    expect([busy.exitCode, busy.stderr]).toEqual([1, expect.stringContaining(`Port ${port}`)]);
+    expect(nodes.map(({ state }) => state)).toEqual(["stopped", "stopped"]);
+  });
+});
+
+describe("the stdout target", () => {
+  test("is accepted at creation; who sends prints it, on stderr where --json keeps stdout for documents", async () => {
+    const home = await cliHome();
+    const added = await home.run(["job", "add", "manual", "--script", "hi.sh", "--deliver", "stdout"]);
+    const plain = await home.run(["job", "run", "hi"]);
+    const json = await home.run(["job", "run", "hi", "--json"]);
+
+    expect(added.stdout).toContain("goes to stdout");
+    expect(plain.stdout.match(/hi from hi/g)?.length).toBeGreaterThan(1);
+    expect(JSON.parse(json.stdout)).toMatchObject({ state: "succeeded" });
+    expect(json.stderr).toContain("hi from hi");
+  });
 });
