@@ -1,7 +1,7 @@
 // `plan`: what each job's policies would do with a stretch of time, with outages, before it happens.
 
 import { Fault } from "../kernel/errors.ts";
-import { formatInstant, type Instant } from "../kernel/time.ts";
+import { formatInstant, type Instant, parseInstant } from "../kernel/time.ts";
 import type { Job } from "../records/job.ts";
 import { type Outage, type SlotFate, simulate } from "../schedule/plan.ts";
 import { firstInstantOf, openZone } from "../schedule/zone.ts";
@@ -69,9 +69,13 @@ function planEntry(fate: SlotFate): PlanEntry {
   };
 }
 
-const CLOCK = /^(\d{1,2}):(\d{2})$/;
+const CLOCK = /^([01]?\d|2[0-3]):([0-5]\d)$/;
+const NAIVE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?)?$/;
 
-/** `02:00..05:00` (every day of the stretch, in `zone`) or `A..B` with instants. Throws `input.usage`. */
+/**
+ * `02:00..05:00` (every day of the stretch) or `A..B` with instants. What names no offset is read on the wall clock of
+ * `zone`, never on the machine's. Throws `input.usage`.
+ */
 export function parseOutages(
   text: string,
   window: { from: Instant; until: Instant; zone: string },
@@ -80,11 +84,17 @@ export function parseOutages(
   const clocks = [CLOCK.exec(start.trim()), CLOCK.exec(end.trim())];
   if (rest.length === 0 && clocks[0] && clocks[1])
     return dailyOutages(window, minuteOf(clocks[0]), minuteOf(clocks[1]));
-  const [from, to] = [Date.parse(start), Date.parse(end)];
-  if (rest.length === 0 && from < to) return [{ from, to }];
+  const [from, to] = [start, end].map((part) => instantIn(window.zone, part.trim()));
+  if (rest.length === 0 && from !== undefined && to !== undefined && from < to) return [{ from, to }];
   throw new Fault("input.usage", `--down "${text}" is no stretch of time.`, {
     hint: "Write 02:00..05:00 (each day, in the zone), or two instants: 2026-11-29T02:00:00Z..2026-11-29T05:00:00Z.",
   });
+}
+
+function instantIn(zone: string, text: string): Instant | undefined {
+  if (!NAIVE.test(text)) return parseInstant(text);
+  const wall = parseInstant(text.includes("T") ? `${text}Z` : `${text}T00:00:00Z`);
+  return wall === undefined ? undefined : firstInstantOf(openZone(zone), wall);
 }
 
 function minuteOf(match: RegExpExecArray): number {
