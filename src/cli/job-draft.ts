@@ -44,12 +44,29 @@ function workFromOptions(options: Options, prompt: string | undefined): WorkDocu
     });
   }
   if (prompt !== undefined) return { agent: agentFields(options, prompt, script) };
+  refuseAgentOptions(options);
   if (script !== undefined) {
     const args = options.arg;
     return Array.isArray(args) ? { script, args } : { script };
   }
   if (workflow !== undefined) return { workflow: { file: workflow } };
   return executor === undefined ? undefined : { task: { executor } };
+}
+
+const AGENT_OPTIONS = {
+  model: "--model",
+  skill: "--skill",
+  toolset: "--toolset",
+  contextFrom: "--context-from",
+};
+
+/** What only an agent heeds is refused without one, never dropped unseen. */
+function refuseAgentOptions(options: Options): void {
+  const given = Object.entries(AGENT_OPTIONS).find(([name]) => options[name] !== undefined);
+  if (!given) return;
+  throw new Fault("input.usage", `${given[1]} is for agent jobs, and no prompt is given.`, {
+    hint: `Add a prompt, or leave ${given[1]} out; \`job edit\` changes an agent job's own keys.`,
+  });
 }
 
 function agentFields(options: Options, prompt: string, script: string | undefined): Record<string, unknown> {

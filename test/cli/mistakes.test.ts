@@ -199,6 +199,18 @@ describe("job files that cannot become a job", () => {
   });
 });
 
+describe("what would be dropped unseen", () => {
+  test("an option that only agents heed is refused for a script job, in add and in update", async () => {
+    const home = await cliHome();
+    const added = await home.run(["job", "add", "every 5m", "--script", "hi.sh", "--skill", "web"]);
+    await home.run(["job", "add", "every 5m", "--script", "hi.sh"]);
+    const updated = await home.run(["job", "update", "hi", "--model", "gpt"]);
+
+    expect(oneLine(added)).toMatch(/^--skill is for agent jobs, and no prompt is given\./);
+    expect(oneLine(updated)).toMatch(/^--model is for agent jobs, and no prompt is given\./);
+  });
+});
+
 describe("homes and stores that cannot be used", () => {
   test("a database of a newer Nightshift is refused with exit 2 and left as it is", async () => {
     const home = await cliHome();
