@@ -16,6 +16,8 @@ export interface ExplainFacts {
   job: { state: JobState; stateReason: string | null } | undefined;
   /** Open runs of the same job, this one included. */
   openRuns: readonly OpenRun[];
+  /** The live run of the same job that this one may have to wait for. */
+  blocker?: Run | undefined;
   /** For `waiting: node`: what the nodes that looked at it lack. */
   lacks?: string | undefined;
 }
@@ -126,16 +128,27 @@ function explainNoNode(run: Run, { nodesUp, lacks }: ExplainFacts): Found | unde
   };
 }
 
-function explainOverlap(run: Run, { openRuns, nodes }: ExplainFacts): Found | undefined {
-  if (!run.isExclusive) return undefined;
-  const other = openRuns.find((open) => open.id !== run.id && isLive(open.state));
-  if (!other) return undefined;
-  const holder = nodes.find((node) => node.id === run.owner)?.name;
+function explainOverlap(run: Run, facts: ExplainFacts): Found | undefined {
+  const other = liveOther(run, facts.openRuns);
+  if (!run.isExclusive || !other) return undefined;
+  const { blocker, nodes, nodesUp, now } = facts;
+  const still = `Run ${other.id} of the same job is still ${other.state}`;
+  const name = nodes.find((node) => node.id === blocker?.owner)?.name;
+  if (blocker && name !== undefined && !nodesUp.some((node) => node.id === blocker.owner)) {
+    const until = blocker.leaseUntil;
+    const sentence = `${still}: node ${name}, which holds it, seems gone; its lease ends ${at(until, now)}, then another node takes over.`;
+    return { because: "lease", sentence, until, holder: name };
+  }
   return {
     because: "overlap",
-    sentence: `Run ${other.id} of the same job is still ${other.state}; its overlap policy lets one run at a time.`,
-    holder: holder ?? other.id,
+    sentence: `${still}${name === undefined ? "" : ` on node ${name}`}; its overlap policy lets one run at a time.`,
+    holder: other.id,
   };
+}
+
+/** The live run among the job's open ones that is not `run` itself. */
+export function liveOther(run: Run, openRuns: readonly OpenRun[]): OpenRun | undefined {
+  return openRuns.find((open) => open.id !== run.id && isLive(open.state));
 }
 
 function explainFull(_run: Run, { nodesUp }: ExplainFacts): Found | undefined {

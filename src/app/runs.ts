@@ -6,7 +6,7 @@ import type { Instant } from "../kernel/time.ts";
 import { isTerminal, type Resolution, type Run, type RunEvent, type RunState } from "../records/run.ts";
 import type { Context } from "./context.ts";
 import { jobState, type RunDocument, runDocument } from "./documents.ts";
-import { type Explanation, explainRun } from "./explain.ts";
+import { type Explanation, explainRun, liveOther } from "./explain.ts";
 import { isUp } from "./nodes.ts";
 
 export interface RunListInput {
@@ -203,7 +203,10 @@ export async function explain(context: Context, idOrPrefix: string): Promise<Exp
   const nodesUp = nodes.filter((node) => isUp(node, context, now));
   const job = view && jobState(view.cursor, JSON.parse(view.definition.document));
   const lacks = run.reason === "node" ? await whatNodesLack(context, run.id) : undefined;
-  return explainRun(run, { now, nodes, nodesUp, job, openRuns: view?.openRuns ?? [], lacks });
+  const openRuns = view?.openRuns ?? [];
+  const other = liveOther(run, openRuns);
+  const blocker = other && (await findRun(context, other.id));
+  return explainRun(run, { now, nodes, nodesUp, job, openRuns, blocker, lacks });
 }
 
 /** The newest word of a node that looked at the run and could not prepare it (L12). */

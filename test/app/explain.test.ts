@@ -111,6 +111,24 @@ describe("explain says in one sentence why a run is not running", () => {
       "overlap",
       "Run other-run of the same job is still running",
     ],
+    [
+      "T7: another run of the job is live, on a node that is up",
+      {},
+      { openRuns: [other], blocker: { ...run, id: "other-run", state: "running", owner: "node-1" } },
+      "overlap",
+      "Run other-run of the same job is still running on node host-a:42; its overlap",
+    ],
+    [
+      "L4, T7: the node of the run it waits for is gone, while another is up",
+      {},
+      {
+        nodes: [node, { ...node, id: "node-2", name: "host-b:7" }],
+        openRuns: [other],
+        blocker: { ...run, id: "other-run", state: "running", owner: "node-2", leaseUntil: NOW + 30_000 },
+      },
+      "lease",
+      "node host-b:7, which holds it, seems gone; its lease ends in 30s, at 2026-11-29T06:00:30Z",
+    ],
     ["L12: all places are taken", {}, { nodesUp: [{ ...node, liveRuns: 8 }] }, "nodesFull", "All 8 places"],
     [
       "L12: no node can prepare it",
