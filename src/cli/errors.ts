@@ -33,7 +33,8 @@ export function describeError(
   const { file, line, column } = place ?? {};
   const where = [file, line, column].filter((part) => part !== undefined).join(":");
   const stack = options.isDebug ? `\n${error.stack ?? ""}` : "";
-  const said = sayFault(error);
+  // A quoted piece of somebody's file may hold line ends.
+  const said = sayFault(error).replace(/\s*\n\s*/g, " ");
   return {
     text: `nightshift: ${where && !message.startsWith(where) ? `${where}: ` : ""}${said}${stack}`,
     exitCode,

@@ -211,6 +211,20 @@ describe("what would be dropped unseen", () => {
   });
 });
 
+describe("a file of somebody else's", () => {
+  test("one that is no JSON, or is not there, is one line with what to do, though its own text has several", async () => {
+    const home = await cliHome();
+    await home.write("hermes.json", "nope\nnor this\n");
+
+    expect(oneLine(await home.run(["job", "import-hermes", join(home.path, "hermes.json")]))).toMatch(
+      /this jobs\.json cannot be read: .*nothing was imported and the file was not touched\.$/,
+    );
+    expect(oneLine(await home.run(["job", "import-hermes", join(home.path, "none.json")]))).toMatch(
+      /none\.json cannot be read/,
+    );
+  });
+});
+
 describe("homes and stores that cannot be used", () => {
   test("a database of a newer Nightshift is refused with exit 2 and left as it is", async () => {
     const home = await cliHome();
