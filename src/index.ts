@@ -3,14 +3,15 @@
 import { readFileSync } from "node:fs";
 import { chooseHome } from "./app/choose-home.ts";
 import type { Context } from "./app/context.ts";
-import { type NightshiftNode, startNode as startNodeOn } from "./app/node.ts";
+import { startNode as startNodeOn } from "./app/node.ts";
+import type { NightshiftNode } from "./app/node-options.ts";
 import { openContext } from "./app/open-context.ts";
 import { type InProcessExecutor, inProcessWork } from "./app/work.ts";
 
 export type { Context } from "./app/context.ts";
 export type { JobShowDocument, RunDocument } from "./app/documents.ts";
 export { addJob, queueRun } from "./app/jobs.ts";
-export type { NightshiftNode } from "./app/node.ts";
+export type { NightshiftNode } from "./app/node-options.ts";
 export { previewSchedule, type SchedulePreview } from "./app/preview.ts";
 export { listRuns, showRun } from "./app/runs.ts";
 export type { InProcessExecutor } from "./app/work.ts";

@@ -20,6 +20,7 @@ import type { Context } from "./context.ts";
 import { DefinitionWatch } from "./definition-watch.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import type { LiveRun } from "./live-run.ts";
+import type { NightshiftNode, NodeOptions, StopOptions, TickResult } from "./node-options.ts";
 import { nodeRecord } from "./node-record.ts";
 import { provablyDead, recover } from "./recovery.ts";
 import { recoveryDeps } from "./recovery-deps.ts";
@@ -37,42 +38,11 @@ import { inlineWatch, type Watch, workerWatch } from "./watch.ts";
 export const LEASE_MS = 60 * SECOND;
 export const BEAT_MS = 15 * SECOND;
 const RECOVERY_MS = 5 * SECOND;
-/** What is being sent when the node stops may end: a hurried stop still lets a file be written. */
+/** A hurried stop still lets a file be written. */
 const LEAST_SEND_MS = SECOND;
 const MOST_SEND_MS = 5 * SECOND;
 /** After the grace and TERM → KILL of every run, the store gets this long to take the closings. */
 const GIVE_UP_MS = 30 * SECOND;
-
-export interface NodeOptions {
-  context: Context;
-  /** Entry of the watch thread; undefined = heartbeats on this thread. */
-  watchWorker?: URL;
-  /** L12. Default: the config's, else 4 × cores, at least 8. */
-  maxParallelRuns?: number;
-  /** Told of every run that ended here. */
-  onRunEnded?(live: LiveRun, answer: CloseAnswer): void;
-  onPass?(result: PassResult): void;
-  leaseMs?: number;
-  beatMs?: number;
-  /** L7. Default: the config's `limits.quarantine`, on unless it says otherwise. */
-  isQuarantineOn?: boolean;
-}
-
-export interface NightshiftNode {
-  readonly id: string;
-  /** Where HTTP is served, for others to find. */
-  announceUrl(url: string): Promise<void>;
-  /** L13; idempotent. `hurry` aborting ends live runs at once. */
-  stop(options: { graceMs: number; hurry?: AbortSignal }): Promise<void>;
-}
-
-/** What a `tick` did. */
-export interface TickResult {
-  /** Ids of the runs it started. */
-  started: readonly string[];
-  /** Slots that did not run: skipped or missed. */
-  closedSlots: number;
-}
 
 /** Starts a node that fires until it is stopped. */
 export async function startNode(options: NodeOptions): Promise<NightshiftNode> {
@@ -123,7 +93,7 @@ class Node implements NightshiftNode {
     const { context } = options;
     this.#options = options;
     this.#context = context;
-    this.id = makeId(context.clock.now(), context.random);
+    this.id = options.id ?? makeId(context.clock.now(), context.random);
     this.#maxParallelRuns =
       options.maxParallelRuns ??
       context.config.limits.maxParallelRuns ??
@@ -229,18 +199,12 @@ class Node implements NightshiftNode {
     return true;
   }
 
-  stop(options: { graceMs: number; hurry?: AbortSignal }): Promise<void> {
+  stop(options: StopOptions): Promise<void> {
     this.#stopped ??= this.#stop(options);
     return this.#stopped;
   }
 
-  async #stop({
-    graceMs,
-    hurry = new AbortController().signal,
-  }: {
-    graceMs: number;
-    hurry?: AbortSignal;
-  }): Promise<void> {
+  async #stop({ graceMs, hurry = new AbortController().signal }: StopOptions): Promise<void> {
     const { ledger, log } = this.#context;
     this.#unsubscribe();
     this.#draining.abort(new Error("stopped"));

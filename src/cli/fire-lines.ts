@@ -2,7 +2,7 @@
 
 import type { Context } from "../app/context.ts";
 import { runDocument } from "../app/documents.ts";
-import type { NodeOptions } from "../app/node.ts";
+import type { NodeOptions } from "../app/node-options.ts";
 import { formatInstant } from "../kernel/time.ts";
 import { describeOutcome, duration, latenessOf } from "./format.ts";
 import type { Io } from "./io.ts";

@@ -2,8 +2,8 @@
 //
 // I1. All nodes of a store should agree: a node whose beat is longer than the others' lease loses its runs to them.
 
-import type { NodeOptions } from "../app/node.ts";
 import { BEAT_MS, LEASE_MS } from "../app/node.ts";
+import type { NodeOptions } from "../app/node-options.ts";
 import { Fault } from "../kernel/errors.ts";
 import { formatDuration, parseDuration } from "../kernel/time.ts";
 

@@ -7,6 +7,7 @@ import { seedSamples } from "../app/samples.ts";
 import { systemClock } from "../app/system.ts";
 import type { HttpServer } from "../http/serve.ts";
 import { messageOf } from "../kernel/errors.ts";
+import { makeId } from "../kernel/ids.ts";
 import { formatDuration, SECOND } from "../kernel/time.ts";
 import { checkConfig } from "./check-config.ts";
 import type { Call, RunCommand } from "./command.ts";
@@ -32,24 +33,25 @@ export const up: RunCommand = async (call) => {
   opened = context;
   const seeded = isSet(options, "seedSamples") ? await seedSamples(context) : [];
   const lines = makeFireLines(context, io);
+  const nodeId = makeId(context.clock.now(), context.random);
+  // The surface first: an address that was asked for and cannot be had refuses the start before anything fires.
+  const server = options.http === false ? undefined : await serve(call, { context, nodeId, port });
   const node = await startNode({
     context,
+    id: nodeId,
     ...times,
     ...(call.watchWorker && { watchWorker: call.watchWorker }),
     onRunEnded: lines.ended,
     onPass: lines.passed,
   });
-  let server: HttpServer | undefined;
   try {
-    server = options.http === false ? undefined : await serve(call, { context, nodeId: node.id, port });
     if (server) await node.announceUrl(server.url);
-    welcome(call, { context, nodeId: node.id, url: server?.url, seeded });
+    welcome(call, { context, nodeId, url: server?.url, seeded });
     await signals.first;
     io.note(
       `Draining: live runs may go on for ${formatDuration(graceMs)}. Press Ctrl-C again to end them at once.`,
     );
   } finally {
-    // Also where HTTP was refused: a node that outlived the error would fire on, unseen.
     await server?.stop();
     await node.stop({ graceMs, hurry: signals.second });
     await lines.settled();

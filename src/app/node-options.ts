@@ -1,0 +1,44 @@
+// What a node is told at its start, and what others may ask of it.
+
+import type { CloseAnswer } from "../records/ledger/claims.ts";
+import type { PassResult } from "../records/ledger/slots.ts";
+import type { Context } from "./context.ts";
+import type { LiveRun } from "./live-run.ts";
+
+export interface NodeOptions {
+  context: Context;
+  /** Default: a new one. */
+  id?: string;
+  /** Entry of the watch thread; undefined = heartbeats on this thread. */
+  watchWorker?: URL;
+  /** L12. Default: the config's, else 4 × cores, at least 8. */
+  maxParallelRuns?: number;
+  /** Told of every run that ended here. */
+  onRunEnded?(live: LiveRun, answer: CloseAnswer): void;
+  onPass?(result: PassResult): void;
+  leaseMs?: number;
+  beatMs?: number;
+  /** L7. Default: the config's `limits.quarantine`, on unless it says otherwise. */
+  isQuarantineOn?: boolean;
+}
+
+export interface StopOptions {
+  graceMs: number;
+  hurry?: AbortSignal;
+}
+
+export interface NightshiftNode {
+  readonly id: string;
+  /** Where HTTP is served, for others to find. */
+  announceUrl(url: string): Promise<void>;
+  /** L13; idempotent. `hurry` aborting ends live runs at once. */
+  stop(options: StopOptions): Promise<void>;
+}
+
+/** What a `tick` did. */
+export interface TickResult {
+  /** Ids of the runs it started. */
+  started: readonly string[];
+  /** Slots that did not run: skipped or missed. */
+  closedSlots: number;
+}
