@@ -20,7 +20,7 @@ import type {
 } from "../records/ledger/slots.ts";
 import { type ClockEvent, type ClockGuardState, guardLooksAgainInMs, observeClock } from "./clock-guard.ts";
 import { stepBackMs } from "./step-back.ts";
-import { busyDelayMs } from "./until-stored.ts";
+import { busyDelayMs, isWorthRetrying } from "./until-stored.ts";
 
 /** @source SEMANTICS T8 */
 const LONGEST_SLEEP_MS = 30 * SECOND;
@@ -37,7 +37,7 @@ const ON_TIME_MS = SECOND;
 const LONG_SILENCE_MS = HOUR;
 
 export interface SchedulerDeps {
-  ledger: Pick<Ledger, "pass" | "now" | "rewind" | "appendEvents" | "newestRecordAt">;
+  ledger: Pick<Ledger, "pass" | "now" | "rewind" | "appendEvents" | "newestRecordAt" | "updateNode">;
   clock: Clock;
   random: Random;
   log: Log;
@@ -135,9 +135,20 @@ export class Scheduler {
       const silentMs = this.#deps.clock.monotonicMs() - this.#goodPassAtMs;
       const level = silentMs > LONG_SILENCE_MS ? "error" : "warn";
       this.#deps.log[level]("pass-failed", { error: messageOf(error), silentMs });
+      if (!isWorthRetrying(error)) await this.#recordFailure(messageOf(error));
       // A nudge must not turn a failing store into a spinning loop.
       await this.#deps.clock.sleep(busyDelayMs(this.#deps.random), this.#stop.signal).catch(() => {});
       return 0;
+    }
+  }
+
+  /** For `doctor` and `node list`: a pass that fails by itself, not for a busy store, will fail again. The next good one clears it. */
+  async #recordFailure(lastError: string): Promise<void> {
+    const { ledger, nodeId, log } = this.#deps;
+    try {
+      await ledger.updateNode(nodeId, { lastError, lastSeenAt: await ledger.now() });
+    } catch (error) {
+      log.debug("failure-not-recorded", { error: messageOf(error) });
     }
   }
 
