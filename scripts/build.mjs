@@ -32,8 +32,8 @@ function sourceDigest() {
   const hash = createHash("sha256");
   const inputs = [
     ...filesBelow(join(root, "src")),
+    ...filesBelow(join(root, "scripts")),
     join(root, "package-lock.json"),
-    fileURLToPath(import.meta.url),
   ];
   for (const file of inputs)
     hash.update(relative(root, file)).update("\0").update(readFileSync(file)).update("\0");

@@ -19,9 +19,3 @@ export function jsonSchemaOfConfig(): Record<string, unknown> {
   const { $schema: _, ...schema } = toJSONSchema(configSchema(), { io: "input", unrepresentable: "any" });
   return { ...ENVELOPE, title: "Nightshift config", ...schema };
 }
-
-/** File name → content, to be written to `dist/schema/`. */
-export function schemaFiles(): Readonly<Record<string, string>> {
-  const text = (schema: Record<string, unknown>) => `${JSON.stringify(schema, null, 2)}\n`;
-  return { "job.json": text(jsonSchemaOfJob()), "config.json": text(jsonSchemaOfConfig()) };
-}

@@ -4,13 +4,11 @@ import type { Instant } from "../kernel/time.ts";
 import type { Effects } from "./job.ts";
 import type { Outcome, Usage } from "./outcome.ts";
 
-/** L1. `skipped`, `missed` and `blocked` are slots that did not run. */
-export const RUN_STATES = [
-  "queued",
-  "claimed",
-  "running",
-  "waiting",
-  "cancelling",
+/** Occupies its job for the overlap rule (T7). */
+export const LIVE_STATES = ["claimed", "running", "cancelling"] as const;
+
+/** Never change again (L1). `skipped`, `missed` and `blocked` are slots that did not run. */
+export const TERMINAL_STATES = [
   "succeeded",
   "partiallySucceeded",
   "failed",
@@ -22,20 +20,10 @@ export const RUN_STATES = [
   "blocked",
 ] as const;
 
-export type RunState = (typeof RUN_STATES)[number];
+/** L1. */
+export const RUN_STATES = ["queued", "waiting", ...LIVE_STATES, ...TERMINAL_STATES] as const;
 
-export const LIVE_STATES = ["claimed", "running", "cancelling"] as const satisfies readonly RunState[];
-export const TERMINAL_STATES = [
-  "succeeded",
-  "partiallySucceeded",
-  "failed",
-  "cancelled",
-  "timedOut",
-  "unknown",
-  "skipped",
-  "missed",
-  "blocked",
-] as const satisfies readonly RunState[];
+export type RunState = (typeof RUN_STATES)[number];
 
 export type TerminalState = (typeof TERMINAL_STATES)[number];
 
