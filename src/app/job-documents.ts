@@ -95,6 +95,7 @@ export function resolveDocument(
   return resolveJob(document, {
     ...fixed,
     defaults: context.config.defaults,
+    agentDefaults: context.config.agentDefaults,
     ...(context.idleOverrideMs !== undefined && { idleOverrideMs: context.idleOverrideMs }),
     parseSchedule,
     parseTargets: (targets) => context.parseTargets(targets),

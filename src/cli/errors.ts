@@ -10,7 +10,11 @@ const EXIT_BY_PREFIX: readonly [prefix: string, exit: number][] = [
   ["store.newer", EXIT.usage],
   ["store.network-file-system", EXIT.usage],
   ["store.", EXIT.failed],
+  ["environment.unusable", EXIT.usage],
   ["environment.", EXIT.failed],
+  ["model.unreachable", EXIT.failed],
+  ["mcp.unreachable", EXIT.failed],
+  ["cassette.differs", EXIT.failed],
 ];
 
 export function exitCodeOf(code: FaultCode): number {

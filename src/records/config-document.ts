@@ -6,11 +6,13 @@
 import { Fault, isFault } from "../kernel/errors.ts";
 import type { LogLevel } from "../kernel/log.ts";
 import { isSecretName } from "../kernel/redact.ts";
+import type { AgentDefaults } from "./agent-document.ts";
 import { type EnvFile, parseEnvFile } from "./config-env.ts";
 import { type ConfigInput, configSchema } from "./config-schema.ts";
 import { faultOfIssues, issuesOf } from "./document-issues.ts";
 import { retryOf, targetsOf } from "./job-document.ts";
 import type { JobDefaults } from "./job-resolve.ts";
+import { type McpServerConfig, type ModelsConfig, mcpServersOf, modelsOf } from "./models-config.ts";
 import { knownKeysInCamelCase } from "./snake-case.ts";
 import { parseYamlDocument, type YamlText } from "./yaml-text.ts";
 
@@ -27,6 +29,8 @@ export interface Config {
   /** Undefined = the system's zone. */
   timezone: string | undefined;
   defaults: JobDefaults;
+  /** What agent jobs take that say nothing themselves. */
+  agentDefaults: AgentDefaults;
   deliver: {
     /** `url`, `secret` and `headers` may hold references; `resolve` them when used. */
     webhooks: Readonly<Record<string, NamedWebhook>>;
@@ -49,14 +53,14 @@ export interface Config {
   retention: { runsPerJob: number; outputFiles: number; events: number };
   redact: { patterns: readonly string[] };
   logs: { level: LogLevel };
-  models: FreeMap;
+  models: ModelsConfig;
   environments: FreeMap;
   orchestrator: FreeMap;
   queues: FreeMap;
   executors: FreeMap;
   remoteExecutors: FreeMap;
   fallbackExecutors: FreeMap;
-  mcpServers: FreeMap;
+  mcpServers: Readonly<Record<string, McpServerConfig>>;
 }
 
 export interface ConfigReading {
@@ -150,6 +154,7 @@ function configOf(input: ConfigInput): Config {
   return {
     timezone: input.timezone,
     defaults: defaultsOf(input.defaults),
+    agentDefaults: input.defaults?.agent ?? {},
     deliver: deliverOf(input.deliver),
     http: {
       port: http?.port ?? 4747,
@@ -169,19 +174,19 @@ function configOf(input: ConfigInput): Config {
     },
     redact: { patterns: input.redact?.patterns ?? [] },
     logs: { level: input.logs?.level ?? "info" },
-    models: input.models ?? {},
+    models: modelsOf(input.models),
     environments: input.environments ?? {},
     orchestrator: input.orchestrator ?? {},
     queues: input.queues ?? {},
     executors: input.executors ?? {},
     remoteExecutors: input.remoteExecutors ?? {},
     fallbackExecutors: input.fallbackExecutors ?? {},
-    mcpServers: input.mcpServers ?? {},
+    mcpServers: mcpServersOf(input.mcpServers),
   };
 }
 
 function defaultsOf(input: ConfigInput["defaults"]): JobDefaults {
-  const { deliver, onFailure, retry, ...plain } = input ?? {};
+  const { deliver, onFailure, retry, agent: _, ...plain } = input ?? {};
   return {
     ...plain,
     ...(deliver === undefined ? {} : { deliver: targetsOf(deliver) }),

@@ -4,14 +4,17 @@
 
 import * as z from "zod/mini";
 import {
+  budgetSchema,
   catchUpSchema,
   described,
   overlapSchema,
   retrySchema,
+  secretReference,
   targetsSchema,
   text,
   timeoutSchema,
 } from "./job-schema.ts";
+import { mcpServersSchema, modelsSchema } from "./models-config.ts";
 
 const concern = (description: string) => {
   const schema = z.record(z.string(), z.unknown());
@@ -32,22 +35,18 @@ const pattern = () =>
     }, "is no regular expression; correct it or remove it"),
   );
 
-/** A secret stands in `.env`, never here. */
-const secretReference = () =>
-  z
-    .string()
-    .check(
-      z.regex(
-        /^\$\{env:[A-Za-z_][A-Za-z0-9_]*\}$/,
-        "is no reference; write ${env:NAME} and put the value into .env",
-      ),
-    );
-
 const webhook = () =>
   z.strictObject({
     url: text(),
     secret: z.optional(secretReference()),
     headers: z.optional(z.record(z.string(), z.string())),
+  });
+
+const agentDefaults = () =>
+  z.strictObject({
+    toolsets: z.optional(z.array(text())),
+    maxTurns: z.optional(count()),
+    budget: z.optional(budgetSchema),
   });
 
 const defaults = () =>
@@ -59,6 +58,7 @@ const defaults = () =>
     retry: z.optional(retrySchema),
     deliver: z.optional(targetsSchema),
     onFailure: z.optional(targetsSchema),
+    agent: z.optional(agentDefaults()),
   });
 
 const deliver = () =>
@@ -98,7 +98,7 @@ const makeSchema = () =>
   z.strictObject({
     timezone: described("IANA zone of jobs that name none. Left out: the system's.", z.optional(text())),
     defaults: described("What jobs take that say nothing themselves.", z.optional(defaults())),
-    models: concern("Model providers and prices."),
+    models: described("Named models, the one used by default, prices.", z.optional(modelsSchema())),
     environments: concern("Named environments where commands run."),
     deliver: described("Named webhooks, home channels, hosts that may be private.", z.optional(deliver())),
     orchestrator: concern("Limits of the task orchestrator."),
@@ -106,7 +106,7 @@ const makeSchema = () =>
     executors: concern("Named executors."),
     remoteExecutors: concern("Executors on other machines."),
     fallbackExecutors: concern("What takes over when an executor is down."),
-    mcpServers: concern("MCP servers whose tools agents may use."),
+    mcpServers: described("MCP servers whose tools agents may use.", z.optional(mcpServersSchema())),
     http: described("The HTTP surface.", z.optional(http())),
     limits: described("Bounds of one node.", z.optional(limits())),
     retention: described(

@@ -23,6 +23,9 @@ export interface Definition {
 /** Why a job has no due slots (`paused`, `quarantined`, `completed`), or has them without running them (`held`, D4). */
 export type SuspensionKind = "paused" | "held" | "quarantined" | "completed";
 
+/** Whose word a completion is that follows from the job itself (T9). One by somebody else stands on that word alone. */
+export const BY_SCHEDULE = "schedule";
+
 /** An interval in which a job was suspended; open while `to` is undefined. */
 export interface Suspension {
   jobId: string;

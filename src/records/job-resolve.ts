@@ -5,6 +5,7 @@
 
 import { Fault } from "../kernel/errors.ts";
 import { type Instant, MINUTE, parseDuration, parseInstant, SECOND } from "../kernel/time.ts";
+import { type AgentDefaults, agentWorkdir, agentWorkOf } from "./agent-document.ts";
 import type { TargetSelector } from "./delivery.ts";
 import type {
   Job,
@@ -47,6 +48,7 @@ export interface ResolveContext {
   anchor: Instant;
   now: Instant;
   defaults?: JobDefaults;
+  agentDefaults?: AgentDefaults;
   /** `NIGHTSHIFT_IDLE_TIMEOUT`, read by `parseIdleOverride` (L14). */
   idleOverrideMs?: number;
   parseSchedule: ParseSchedule;
@@ -73,7 +75,7 @@ export function resolveJob(document: JobDocument, context: ResolveContext): Job 
   const defaults = context.defaults ?? {};
   const timezone = document.timezone ?? context.zone;
   const schedule = resolveSchedule(document, context, timezone);
-  const work = workOf(document.run);
+  const work = workOf(document.run, context.agentDefaults ?? {});
   const deliver = document.deliver ?? defaults.deliver;
   const delivered = deliver ? context.parseTargets(deliver) : defaultTargets(document, context);
   const onFailure = document.onFailure ?? defaults.onFailure;
@@ -96,7 +98,7 @@ export function resolveJob(document: JobDocument, context: ResolveContext): Job 
     repeat: document.repeat,
     until: document.until === undefined ? undefined : parseInstant(document.until),
     env: document.env ?? {},
-    workdir: document.workdir,
+    workdir: document.workdir ?? agentWorkdir(document.run),
     enabled: document.enabled ?? true,
     origin: document.origin,
   };
@@ -126,9 +128,9 @@ function defaultTargets(document: JobDocument, context: ResolveContext): TargetS
   return document.origin ? [{ kind: "origin" }] : context.parseTargets(["local"]);
 }
 
-function workOf(run: WorkDocument): Work {
+function workOf(run: WorkDocument, agentDefaults: AgentDefaults): Work {
   if (run.script !== undefined) return { kind: "script", script: run.script, args: run.args ?? [] };
-  if (run.agent) return { kind: "agent", agent: run.agent };
+  if (run.agent) return { kind: "agent", agent: agentWorkOf(run.agent, agentDefaults) };
   if (run.workflow) return { kind: "workflow", workflow: run.workflow };
   if (run.task)
     return {

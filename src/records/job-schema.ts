@@ -26,6 +26,17 @@ const limit = z.union([z.literal(0), durationSchema], {
   error: () => "is not a limit; write a duration such as 30m, or 0 for none",
 });
 
+/** A secret stands in `.env`, never here. */
+export const secretReference = () =>
+  z
+    .string()
+    .check(
+      z.regex(
+        /^\$\{env:[A-Za-z_][A-Za-z0-9_]*\}$/,
+        "is no reference; write ${env:NAME} and put the value into .env",
+      ),
+    );
+
 const chatId = z.union([z.string(), z.number()]);
 
 export const targetSchema = z.union([
@@ -94,28 +105,41 @@ const freeMap = z.record(z.string(), z.unknown());
 const textList = z.array(text());
 const textOrList = z.union([text(), textList]);
 
-const agentSchema = z.union([
-  text(),
+/** What a run and everything under it may spend (S3). */
+export const budgetSchema = z.strictObject({
+  tokens: z.optional(z.int().check(z.positive())),
+  usd: z.optional(z.number().check(z.positive())),
+});
+
+/** A preset (`claude`, `codex`, `gemini`, `opencode`) or a command of one's own. */
+const runnerSchema = z.union([
+  z.enum(["claude", "codex", "gemini", "opencode"]),
   z.strictObject({
-    prompt: z.optional(z.string()),
-    model: z.optional(
-      z.union([
-        text(),
-        z.strictObject({ provider: z.optional(text()), id: z.optional(text()), baseUrl: z.optional(text()) }),
-      ]),
-    ),
-    skills: z.optional(textOrList),
-    toolsets: z.optional(textOrList),
-    maxTurns: z.optional(z.int().check(z.positive())),
-    script: z.optional(text()),
-    scriptRequired: z.optional(z.boolean()),
-    contextFrom: z.optional(textOrList),
-    workdir: z.optional(text()),
-    memory: z.optional(z.boolean()),
-    reasoningEffort: z.optional(text()),
-    budget: z.optional(freeMap),
+    command: textOrList,
+    promptBy: z.optional(z.enum(["stdin", "argument"])),
   }),
 ]);
+
+/** An agent's work without its shorthand, as written under `run.agent`. */
+export const agentObjectSchema = z.strictObject({
+  prompt: z.optional(z.string()),
+  model: z.optional(
+    z.union([text(), z.strictObject({ provider: text(), id: text(), baseUrl: z.optional(text()) })]),
+  ),
+  skills: z.optional(textOrList),
+  toolsets: z.optional(textOrList),
+  maxTurns: z.optional(z.int().check(z.positive())),
+  script: z.optional(text()),
+  scriptRequired: z.optional(z.boolean()),
+  contextFrom: z.optional(textOrList),
+  workdir: z.optional(text()),
+  memory: z.optional(z.literal(false, { error: () => "is not available to scheduled agents; remove it" })),
+  reasoningEffort: z.optional(z.enum(["none", "minimal", "low", "medium", "high"])),
+  budget: z.optional(budgetSchema),
+  runner: z.optional(runnerSchema),
+});
+
+const agentSchema = z.union([text(), agentObjectSchema]);
 
 const runSchema = z.union([
   text(),

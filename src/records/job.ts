@@ -3,6 +3,7 @@
 // `JobDocument` is what a person writes and every surface prints; `Job` is the same, parsed once at the edge.
 
 import type { Instant } from "../kernel/time.ts";
+import type { AgentWork } from "./agent-work.ts";
 import type { Origin, TargetSelector } from "./delivery.ts";
 import type { Schedule, ScheduleDocument } from "./schedule.ts";
 
@@ -65,7 +66,7 @@ export interface JobDocument {
 
 export type Work =
   | { kind: "script"; script: string; args: readonly string[] }
-  | { kind: "agent"; agent: Record<string, unknown> }
+  | { kind: "agent"; agent: AgentWork }
   | { kind: "workflow"; workflow: Record<string, unknown> }
   | { kind: "task"; executor: string; params: Record<string, unknown>; queue: string | undefined };
 

@@ -161,8 +161,13 @@ export interface ChangeRequest {
   /** Accounts for what was due before the change, under the old state (D1). Not called for a new job. */
   settle: DecideJob;
   /**
-   * The cursor under the new state. `kept` is the cursor's slot when the change keeps it (D1: only schedule, zone or
-   * jitter start a new cursor). Undefined = no due slots.
+   * Asked of a new version only: whether its job is complete, whatever suspends it (T9). If not, a `completed` on record
+   * ends with the version, also where `next` gives no slot yet: the job may be paused, and nobody asks again at its end.
+   */
+  isComplete(view: JobView, now: Instant): boolean;
+  /**
+   * The cursor under the new state: the present slot where the change keeps it (D1: only schedule, zone or jitter start a
+   * new cursor). Undefined = no due slots. It must be while `completed` is on record.
    */
   next(view: JobView, now: Instant): { slot: Instant; dueAt: Instant | undefined } | undefined;
   digest: DigestMissed;
@@ -198,6 +203,8 @@ export interface AuditRow {
 
 /** What `rewind` asks of whoever knows schedules. Pure. */
 export interface RewindRules {
+  /** Whether a completion that the schedule put on record still holds (T9). The view is that of `next`. */
+  isComplete(view: JobView): boolean;
   /** The cursor afterwards; undefined = no further slot. `accountedAhead` holds the slots after now that began. */
   next(view: JobView): { slot: Instant; dueAt: Instant } | undefined;
   /** A stretch from `first` on, cut off at now: its last slot that is not ahead, and how many there are. */
