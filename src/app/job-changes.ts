@@ -2,10 +2,10 @@
 
 import { Fault } from "../kernel/errors.ts";
 import type { Instant } from "../kernel/time.ts";
-import type { SuspensionKind } from "../records/definition.ts";
+import { BY_SCHEDULE, type SuspensionKind } from "../records/definition.ts";
 import type { JobDocument } from "../records/job.ts";
 import type { ChangeResult, DecideJob, JobChange, JobView } from "../records/ledger/slots.ts";
-import { makeCursorAfter } from "../schedule/cursor-after.ts";
+import { makeCursorAfter, makeIsComplete } from "../schedule/cursor-after.ts";
 import { makeSettle, settleForEdit } from "../schedule/settle.ts";
 import type { Context } from "./context.ts";
 import { rewindAfterStepBack } from "./step-back.ts";
@@ -29,6 +29,7 @@ export async function changeJob(context: Context, jobId: string, change: JobChan
     now,
     change,
     settle: settleFor(context, change),
+    isComplete: makeIsComplete(context.parseJob),
     next: (view, at) => cursorAfter(view, at, { isScheduleChanged }),
     digest: context.digest,
   });
@@ -67,6 +68,7 @@ export async function recordDefinition(context: Context, definition: NewDefiniti
   const isLiving = previous !== undefined && previous.cursor.removedAt === undefined;
   const isScheduleChanged = isTimingChanged(previous, definition);
   const cursorAfter = makeCursorAfter(context.parseJob);
+  const isComplete = makeIsComplete(context.parseJob);
   const result = await context.ledger.changeJob({
     jobId: document.id,
     now,
@@ -82,6 +84,9 @@ export async function recordDefinition(context: Context, definition: NewDefiniti
       ...(suspended && { suspended }),
     },
     settle: settleForEdit(context.parseJob, { isScheduleChanged }),
+    isComplete: (view, at) =>
+      isComplete(view, at) ||
+      (isCompletedByWord(view) && !isScheduleChanged && !isEndChanged(previous, document)),
     next: (view, at) => cursorAfter(view, at, { isScheduleChanged }),
     digest: context.digest,
   });
@@ -102,4 +107,15 @@ function isTimingChanged(previous: JobView | undefined, { document, zone }: NewD
   const timing = (one: JobDocument, inZone: string) =>
     JSON.stringify([one.schedule ?? null, inZone, one.jitter ?? null]);
   return timing(before, previous.definition.zone) !== timing(document, zone);
+}
+
+/** Completed by somebody's word (an import), not by what the job itself says: a new name is no reason to begin again. */
+function isCompletedByWord({ cursor }: JobView): boolean {
+  return cursor.suspensions.some(({ kind, by }) => kind === "completed" && by !== BY_SCHEDULE);
+}
+
+function isEndChanged(previous: JobView | undefined, { repeat, until }: JobDocument): boolean {
+  if (!previous) return true;
+  const before = JSON.parse(previous.definition.document) as JobDocument;
+  return before.repeat !== repeat || before.until !== until;
 }

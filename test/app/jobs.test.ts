@@ -282,6 +282,36 @@ describe("moving jobs in and out", () => {
 });
 
 describe("repeat and completion", () => {
+  test("T9: a job imported as completed has no slots, released or renamed; with a new end it goes on", async () => {
+    const context = await home();
+    const schedule = { kind: "cron", expr: "* * * * *" };
+    const done = {
+      name: "Done",
+      script: "watch.sh",
+      no_agent: true,
+      schedule,
+      repeat: { times: 2, completed: 2 },
+    };
+    await importHermes(context, {
+      text: JSON.stringify({ jobs: [{ id: "dddddddddddd", ...done }] }),
+      isDryRun: false,
+    });
+    const standing = async () => {
+      const [job] = await listJobs(context);
+      return [job?.state, job?.next === null];
+    };
+    expect(await standing()).toEqual(["completed", true]);
+    const [{ id } = { id: "" }] = await listJobs(context);
+
+    await pauseJob(context, id, {});
+    await resumeJob(context, id);
+    expect(await standing()).toEqual(["completed", true]);
+    await updateJob(context, id, { name: "Still done" });
+    expect(await standing()).toEqual(["completed", true]);
+    await updateJob(context, id, { repeat: 3 });
+    expect(await standing()).toEqual(["scheduled", false]);
+  });
+
   test("T9: raising repeat in the file reopens a completed job, and its count goes on", async () => {
     const context = await home();
     await addJob(context, { ...draft, schedule: "every 1s", repeat: 1 });

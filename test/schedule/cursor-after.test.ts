@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { MINUTE } from "../../src/kernel/time.ts";
 import type { Job } from "../../src/records/job.ts";
-import { makeCursorAfter, makeRewindCursor } from "../../src/schedule/cursor-after.ts";
+import { makeCursorAfter, makeIsComplete, makeRewindCursor } from "../../src/schedule/cursor-after.ts";
 import { makeDecide } from "../../src/schedule/decide.ts";
 import { jitteredInstant } from "../../src/schedule/jitter.ts";
 import { makeSettle, settleForEdit } from "../../src/schedule/settle.ts";
@@ -116,15 +116,23 @@ describe("D1: the cursor after a change", () => {
     }
   });
 
-  test("T9: raising `repeat` reopens a completed job; a job that is complete stays so", () => {
-    const done = viewOf(undefined, {
-      cursor: { startedSlots: 3, suspensions: [suspensionOf("completed", instant("08:00"))] },
-    });
+  test.each([
+    ["`repeat` is reached", jobOf("0 * * * *", { repeat: 3 }), true],
+    ["`repeat` was raised", jobOf("0 * * * *", { repeat: 4 }), false],
+    ["no slot comes before `until`", jobOf("0 * * * *", { until: instant("09:30") }), true],
+    ["`until` is lifted", jobOf("0 * * * *"), false],
+    ["its one instant is behind", jobOf("2026-06-01T08:00"), true],
+    ["its one instant was moved ahead", jobOf("2026-06-01T10:00"), false],
+    ["it has no schedule any more", jobOf(undefined), false],
+    ["it is disabled and can go on", jobOf("0 * * * *", { enabled: false }), false],
+  ])("T9: with a completion on record, where %s, whether the job stays complete", (_, job, isComplete) => {
+    for (const kind of [[], ["paused"], ["quarantined"], ["held"]] as const) {
+      const suspensions = ["completed" as const, ...kind].map((one) => suspensionOf(one, instant("08:00")));
+      const done = viewOf(undefined, { cursor: { startedSlots: 3, suspensions } });
 
-    expect(positionOf(jobOf("0 * * * *", { repeat: 3 }), done, "09:00")).toBeUndefined();
-    expect(positionOf(jobOf("0 * * * *", { repeat: 4 }), done, "09:00")).toBe("10:00");
-    expect(positionOf(jobOf("0 * * * *", { until: instant("09:30") }), done, "09:00")).toBeUndefined();
-    expect(positionOf(jobOf("2026-06-01T08:00"), done, "09:00")).toBeUndefined();
+      expect(makeIsComplete(() => job)(done, instant("09:00")), kind.join()).toBe(isComplete);
+      expect(positionOf(job, done, "09:00"), "no slot while the record says completed").toBeUndefined();
+    }
   });
 });
 

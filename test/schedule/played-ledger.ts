@@ -15,7 +15,7 @@ import type {
   OpenRun,
 } from "../../src/records/ledger/slots.ts";
 import { isLive } from "../../src/records/run.ts";
-import { makeCursorAfter } from "../../src/schedule/cursor-after.ts";
+import { makeCursorAfter, makeIsComplete } from "../../src/schedule/cursor-after.ts";
 import { makeDecide } from "../../src/schedule/decide.ts";
 import { slotsBetween } from "../../src/schedule/next-slot.ts";
 import { makeSettle, settleForEdit } from "../../src/schedule/settle.ts";
@@ -61,6 +61,8 @@ export function makePlayedLedger(firstJob: Job, start: Instant): PlayedLedger {
     openRuns: runs,
   });
   const place = (position: { slot: Instant; dueAt: Instant | undefined } | undefined) => {
+    const isCompleted = history.some(({ kind, to }) => kind === "completed" && to === undefined);
+    expect(isCompleted && position, "a completed job has no next slot").toBeFalsy();
     cursor = { ...cursor, nextSlot: position?.slot, dueAt: position?.dueAt, revision: cursor.revision + 1 };
   };
   const row = (parts: Partial<AuditRow> & { slot: Instant }): AuditRow => ({
@@ -163,10 +165,10 @@ export function makePlayedLedger(firstJob: Job, start: Instant): PlayedLedger {
           { ...present, version: present.version + 1, inForceFrom: now },
         );
         jobs.set(present.version + 1, job);
+        // A completed job is reopened by a version under which slots come again (T9), and only by such a one.
+        if (makeIsComplete(parseJob)(view(), now)) return;
+        for (const open of history) if (open.kind === "completed") open.to ??= now;
       });
-      // A completed job is reopened by a version under which slots come again (T9), and only by such a one.
-      if (cursor.nextSlot === undefined) return;
-      for (const open of history) if (open.kind === "completed") open.to ??= now;
     },
     suspend(now, kind, until) {
       const isCursorKept = kind === "held";

@@ -6,6 +6,7 @@
 import { invariant } from "../../kernel/errors.ts";
 import { makeId } from "../../kernel/ids.ts";
 import type { Instant } from "../../kernel/time.ts";
+import { BY_SCHEDULE } from "../../records/definition.ts";
 import type {
   CloseSlots,
   DecideJob,
@@ -55,7 +56,8 @@ export async function applyDecisions(
   for (const { view, decision } of decided) {
     if (decision.completed === undefined) continue;
     const { jobId } = view.cursor;
-    await openSuspension(tx, { jobId, kind: "completed", by: "schedule", reason: decision.completed, now });
+    const completed = { jobId, kind: "completed", by: BY_SCHEDULE, reason: decision.completed, now } as const;
+    await openSuspension(tx, completed);
   }
   const missed = closed.filter(({ slots }) => slots.state === "missed");
   if (missed.length > 0) await insertDeliveries(tx, digest(missed, now), now);

@@ -3,6 +3,7 @@
 // I1. The cursor's row is locked first; the version is compared under that lock (D3, D5).
 // I2. What was due is accounted for under the old state before anything changes.
 // I3. The states of a job follow each other: none is recorded before the one that it replaces (T8).
+// I4. While `completed` is on record there is no next slot: slots that came all the same would be due by nobody's book.
 
 import { invariant } from "../../kernel/errors.ts";
 import type { Instant } from "../../kernel/time.ts";
@@ -31,6 +32,7 @@ async function change(tx: Transaction, asked: ChangeRequest): Promise<ChangeResu
   if (inForce && isNoChange(inForce, change)) return { kind: "unchanged", view: inForce };
   if (inForce) await applyDecisions(tx, decideAll([inForce], request.settle, request.now), request);
   await applyChange(tx, request, known);
+  if (change.kind === "define" && !change.suspended) await reopen(tx, request);
   await placeCursor(tx, request);
   emitChange(tx, request, await currentView(tx, jobId));
   await noteChange(tx, request.now);
@@ -171,10 +173,17 @@ async function remove(tx: Transaction, ended: { jobId: string; now: Instant; by:
   );
 }
 
+/** T9: a version under which slots can come again ends the completion, whether or not the job may have them yet. */
+async function reopen(tx: Transaction, { jobId, now, isComplete }: ChangeRequest): Promise<void> {
+  if (isComplete(await currentView(tx, jobId), now)) return;
+  await closeSuspension(tx, { jobId, kind: "completed", now });
+}
+
 async function placeCursor(tx: Transaction, { jobId, now, change, next }: ChangeRequest): Promise<void> {
   if (change.kind === "remove" || change.kind === "move") return;
   const view = await currentView(tx, jobId);
   const place = next(view, now);
+  invariant(!place || !isCompleted(view), "a completed job has no next slot (I4)");
   await tx.run(
     `UPDATE "cursors" SET "nextSlot" = ?, "dueAt" = ?, "revision" = "revision" + 1 WHERE "jobId" = ?`,
     [place?.slot ?? null, place?.dueAt ?? null, jobId],
@@ -185,10 +194,10 @@ async function placeCursor(tx: Transaction, { jobId, now, change, next }: Change
       jobId,
       view.accountedAhead.filter((slot) => !place || slot >= place.slot),
     );
-  // T9: a definition that has slots to come again reopens its job.
-  if (place && change.kind === "define" && !change.suspended) {
-    await closeSuspension(tx, { jobId, kind: "completed", now });
-  }
+}
+
+function isCompleted({ cursor }: JobView): boolean {
+  return cursor.suspensions.some(({ kind }) => kind === "completed");
 }
 
 async function currentView(tx: Transaction, jobId: string): Promise<JobView> {

@@ -9,6 +9,7 @@
 import { invariant } from "../../kernel/errors.ts";
 import { makeId } from "../../kernel/ids.ts";
 import type { Instant } from "../../kernel/time.ts";
+import { BY_SCHEDULE, type Suspension } from "../../records/definition.ts";
 import type { JobView, RewindRules } from "../../records/ledger/slots.ts";
 import type { RunState } from "../../records/run.ts";
 import { writeAhead } from "./apply-decisions.ts";
@@ -87,11 +88,12 @@ interface RewindJob {
   rules: RewindRules;
 }
 
-async function rewindJob(tx: Transaction, { view, rows, now, rules }: RewindJob): Promise<void> {
-  const { jobId, version, removedAt } = view.cursor;
+async function rewindJob(tx: Transaction, { view: asRead, rows, now, rules }: RewindJob): Promise<void> {
+  const { jobId, version, removedAt } = asRead.cursor;
   const begun = rows.filter((row) => !neverBegan(row));
-  const accountedAhead = begun.map(({ slot }) => Number(slot));
-  const after = removedAt === undefined ? rules.next({ ...view, accountedAhead }) : undefined;
+  const known = { ...asRead, accountedAhead: begun.map(({ slot }) => Number(slot)) };
+  const view = removedAt === undefined ? await reopened(tx, known, { now, rules }) : known;
+  const after = removedAt === undefined ? rules.next(view) : undefined;
   const reaching = rows.find((row) => neverBegan(row) && Number(row.slot) <= now);
   // A stretch that reaches from before `now` to behind it is decided again from its start; where nothing decides any more
   // (paused, complete, removed), or another version does, its past part stays closed as it was.
@@ -103,6 +105,26 @@ async function rewindJob(tx: Transaction, { view, rows, now, rules }: RewindJob)
   const voided = rows.length - begun.length;
   const data = { change: "rewind", voided, early: begun.length };
   tx.emit({ runId: undefined, jobId, at: now, kind: "job-changed", data });
+}
+
+/** T9: what the schedule completed is open again where slots can come. A completion by somebody's word stands. */
+async function reopened(
+  tx: Transaction,
+  view: JobView,
+  { now, rules }: { now: Instant; rules: RewindRules },
+): Promise<JobView> {
+  const { cursor } = view;
+  const completion = cursor.suspensions.find(isCompletionBySchedule);
+  if (!completion || rules.isComplete(view)) return view;
+  await closeSuspension(tx, { jobId: cursor.jobId, kind: "completed", now });
+  return {
+    ...view,
+    cursor: { ...cursor, suspensions: cursor.suspensions.filter((one) => one !== completion) },
+  };
+}
+
+function isCompletionBySchedule({ kind, by }: Suspension): boolean {
+  return kind === "completed" && by === BY_SCHEDULE;
 }
 
 async function placeCursor(
@@ -122,7 +144,6 @@ async function placeCursor(
     jobId,
     ahead.map(({ slot }) => Number(slot)),
   );
-  if (place) await closeSuspension(tx, { jobId, kind: "completed", now });
 }
 
 /** (I1) A new row for what the voided stretch said about slots that are not ahead. */

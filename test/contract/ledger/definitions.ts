@@ -35,6 +35,7 @@ export function definitionRules(open: () => Promise<Bench>): void {
         by: "me",
       },
       settle: missEveryMinute,
+      isComplete: () => false,
       next: (view, now) => {
         expect(view.definition.version).toBe(2);
         return { slot: now + 5 * MINUTE, dueAt: now + 5 * MINUTE };
@@ -155,6 +156,7 @@ export function definitionRules(open: () => Promise<Bench>): void {
         by: "me",
       },
       settle: () => expect.fail("a removed job has nothing due"),
+      isComplete: () => false,
       next: ({ cursor }) => {
         seen = cursor.nextSlot;
         return undefined;
@@ -174,6 +176,7 @@ function change(ledger: Ledger, bench: Bench, change: Change) {
     now: bench.now(),
     change,
     settle: keep,
+    isComplete: () => false,
     next: ({ cursor }) =>
       cursor.nextSlot === undefined ? undefined : { slot: cursor.nextSlot, dueAt: cursor.nextSlot },
     digest: () => [],

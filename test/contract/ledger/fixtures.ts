@@ -107,6 +107,7 @@ export async function define(ledger: Ledger, bench: Bench, jobId: string, parts:
       by: "test",
     },
     settle: keep,
+    isComplete: () => false,
     next: () => (slot === undefined ? undefined : { slot, dueAt: slot }),
     digest: () => [],
   });

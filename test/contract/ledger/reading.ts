@@ -215,7 +215,7 @@ export function readingRules(open: () => Promise<Bench>): void {
     expect(await ledger.definition("job-b")).toBeUndefined();
     await ledger.changeJob({
       ...{ jobId: "job-a", now: bench.now(), change: { kind: "remove", by: "me" } },
-      ...{ settle: missEveryMinute, digest: () => [], next: () => undefined },
+      ...{ settle: missEveryMinute, isComplete: () => false, digest: () => [], next: () => undefined },
     });
     expect(await ledger.definition("job-a")).toBeUndefined();
   });

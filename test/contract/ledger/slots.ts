@@ -200,6 +200,46 @@ export function slotRules(open: () => Promise<Bench>): void {
     });
   });
 
+  test("T9: a version that can go on ends a completion although its job may have no slot yet", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    await define(ledger, bench, "job-a");
+    await ledger.pass(passRequest(bench, { decide: () => decision({ completed: "until" }) }));
+    const kinds = async () =>
+      (await ledger.job("job-a"))?.cursor.suspensions.map(({ kind }) => kind).toSorted();
+    const next = () => undefined;
+    const at = { jobId: "job-a", now: bench.now(), settle: keep, next, digest: () => [] };
+    const quarantine = { kind: "suspend", suspension: "quarantined", by: "me", reason: "r" } as const;
+    await ledger.changeJob({ ...at, isComplete: () => false, change: quarantine });
+    expect(await kinds(), "no new version: it stays").toEqual(["completed", "quarantined"]);
+
+    const version = {
+      kind: "define",
+      document: "{}",
+      zone: "UTC",
+      anchor: START,
+      source: "s",
+      by: "me",
+    } as const;
+    await ledger.changeJob({ ...at, isComplete: () => true, change: { ...version, digest: "two" } });
+    expect(await kinds(), "still complete").toEqual(["completed", "quarantined"]);
+    await ledger.changeJob({ ...at, isComplete: () => false, change: { ...version, digest: "three" } });
+    expect(await kinds()).toEqual(["quarantined"]);
+
+    const isShown: string[][] = [];
+    await ledger.changeJob({
+      ...at,
+      isComplete: () => false,
+      change: { kind: "resume", suspension: "quarantined", by: "me" },
+      next: ({ cursor }) => {
+        isShown.push(cursor.suspensions.map(({ kind }) => kind));
+        return { slot: START + MINUTE, dueAt: START + MINUTE };
+      },
+    });
+    expect(isShown).toEqual([[]]);
+    expect((await ledger.job("job-a"))?.cursor).toMatchObject({ nextSlot: START + MINUTE, suspensions: [] });
+  });
+
   test("T8: after a backward step what was closed too early is decided again, and what started early is named", async () => {
     const bench = await open();
     const ledger = await bench.open();
@@ -243,6 +283,7 @@ const is = (expected: number) => (value: unknown) => Number(value) === expected;
 /** The first minute from `first` on that has no row. */
 function rewindEveryMinute(first: number): RewindRules {
   return {
+    isComplete: () => false,
     next: ({ accountedAhead = [] }) => {
       let slot = first;
       while (accountedAhead.includes(slot)) slot += MINUTE;

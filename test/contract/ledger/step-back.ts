@@ -19,6 +19,7 @@ import {
 
 /** Every minute from `now` on, but what has a row. */
 const everyMinute = (now: number): RewindRules => ({
+  isComplete: () => false,
   next: ({ accountedAhead = [] }) => {
     let slot = Math.floor(now / MINUTE) * MINUTE + MINUTE;
     while (accountedAhead.includes(slot)) slot += MINUTE;
@@ -78,7 +79,7 @@ export function stepBackRules(open: () => Promise<Bench>): void {
 
     const edit = (slot: number) =>
       ledger.changeJob({
-        ...{ jobId: "job-a", now: START - HOUR, settle: keep, digest: () => [] },
+        ...{ jobId: "job-a", now: START - HOUR, settle: keep, isComplete: () => false, digest: () => [] },
         change: {
           ...{ kind: "define", document: "{}", digest: `to ${slot}`, zone: "UTC", anchor: START },
           ...{ source: "s", by: "me" },
@@ -134,7 +135,7 @@ export function stepBackRules(open: () => Promise<Bench>): void {
     await define(ledger, bench, "edited", { digest: "other", slot: START + MINUTE });
     await ledger.changeJob({
       ...{ jobId: "removed", now: bench.now(), change: { kind: "remove", by: "me" } },
-      ...{ settle: keep, next: () => undefined, digest: () => [] },
+      ...{ settle: keep, isComplete: () => false, next: () => undefined, digest: () => [] },
     });
 
     await ledger.rewind(now, {
@@ -158,7 +159,13 @@ export function stepBackRules(open: () => Promise<Bench>): void {
     const ledger = await bench.open();
     await define(ledger, bench, "job-a");
     await bench.advance(DAY);
-    const at = { jobId: "job-a", settle: keep, next: () => undefined, digest: () => [] };
+    const at = {
+      jobId: "job-a",
+      settle: keep,
+      isComplete: () => false,
+      next: () => undefined,
+      digest: () => [],
+    };
     const pause = { kind: "suspend", suspension: "paused", by: "me", reason: "r" } as const;
     await ledger.changeJob({ ...at, now: bench.now(), change: pause });
     await define(ledger, bench, "job-a", { digest: "second" });
@@ -182,7 +189,14 @@ export function stepBackRules(open: () => Promise<Bench>): void {
     const until = START + HOUR;
     await define(ledger, bench, "job-a");
     await ledger.changeJob({
-      ...{ jobId: "job-a", now: START, settle: keep, next: () => undefined, digest: () => [] },
+      ...{
+        jobId: "job-a",
+        now: START,
+        settle: keep,
+        isComplete: () => false,
+        next: () => undefined,
+        digest: () => [],
+      },
       change: { kind: "suspend", suspension: "paused", by: "me", reason: "r", until },
     });
     await bench.advance(2 * HOUR);
@@ -195,6 +209,41 @@ export function stepBackRules(open: () => Promise<Bench>): void {
     expect(await bench.sql(`SELECT "isHalted" FROM "cursors"`)).toSatisfy(
       ([row]) => Number(row.isHalted) === 1,
     );
+  });
+
+  test("T8, T9: what the schedule completed in a time that was taken back goes on; what a person completed stays", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    for (const id of ["ended", "by-word", "paused"]) await define(ledger, bench, id);
+    await ledger.pass(
+      passRequest(bench, {
+        decide: ({ cursor }) => decision(cursor.jobId === "by-word" ? {} : { completed: "until" }),
+      }),
+    );
+    const at = {
+      settle: keep,
+      isComplete: () => true,
+      next: () => undefined,
+      digest: () => [],
+      now: bench.now(),
+    };
+    const word = { kind: "suspend", by: "me", reason: "done elsewhere" } as const;
+    await ledger.changeJob({ ...at, jobId: "by-word", change: { ...word, suspension: "completed" } });
+    await ledger.changeJob({ ...at, jobId: "paused", change: { ...word, suspension: "paused" } });
+
+    const now = START - HOUR;
+    await ledger.rewind(now, {
+      ...everyMinute(now),
+      next: (view) => (view.cursor.suspensions.length > 0 ? nothingMore : everyMinute)(now).next(view),
+    });
+
+    const standing = async (id: string) => {
+      const cursor = (await ledger.job(id))?.cursor;
+      return [cursor?.suspensions.map(({ kind }) => kind), cursor?.nextSlot];
+    };
+    expect(await standing("ended")).toEqual([[], now + MINUTE]);
+    expect(await standing("by-word")).toEqual([["completed"], undefined]);
+    expect(await standing("paused"), "released later, it goes on").toEqual([["paused"], undefined]);
   });
 
   test("T8: the newest record tells of a pass or a change that lies ahead, until a rewind has taken it back", async () => {
@@ -220,7 +269,13 @@ export function stepBackRules(open: () => Promise<Bench>): void {
     const bench = await open();
     const ledger = await bench.open();
     await define(ledger, bench, "job-a");
-    const at = { jobId: "job-a", settle: keep, next: () => undefined, digest: () => [] };
+    const at = {
+      jobId: "job-a",
+      settle: keep,
+      isComplete: () => false,
+      next: () => undefined,
+      digest: () => [],
+    };
     const paused = { suspension: "paused", by: "me" } as const;
     const now = START - 30 * SECOND;
 
