@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { makeWebhookAdapter, type WebhookOptions } from "../../src/deliver/adapters/webhook.ts";
-import { isPublicAddress, makeAllowAddress } from "../../src/deliver/private-addresses.ts";
+import { isPublicAddress, makeAllowAddress } from "../../src/kernel/private-addresses.ts";
 import type { SendResult } from "../../src/records/delivery.ts";
 import { manualClock } from "../support/clock.ts";
 import { START } from "./fixtures.ts";

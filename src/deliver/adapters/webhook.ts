@@ -6,10 +6,11 @@
 
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { Fault } from "../../kernel/errors.ts";
+import { type RequestDeps, whyRefusedUrl } from "../../kernel/guarded-request.ts";
+import { makeAllowAddress } from "../../kernel/private-addresses.ts";
 import { type Clock, formatInstant, SECOND } from "../../kernel/time.ts";
 import type { Adapter, SendRequest, SendResult, Target } from "../../records/delivery.ts";
-import { guardedPost, type PostAnswer, type PostDeps, whyRefusedUrl } from "../guarded-post.ts";
-import { makeAllowAddress } from "../private-addresses.ts";
+import { guardedPost, type PostAnswer } from "../guarded-post.ts";
 import { retryAfterMs } from "../retry-after.ts";
 import { readWebhookSecret, signatureHeaders } from "../webhook-signature.ts";
 
@@ -29,7 +30,7 @@ export interface NamedWebhook {
   headers?: Readonly<Record<string, string>> | undefined;
 }
 
-export interface WebhookOptions extends Pick<PostDeps, "lookup" | "ca"> {
+export interface WebhookOptions extends Pick<RequestDeps, "lookup" | "ca"> {
   clock: Clock;
   /** Signs every webhook without a secret of its own. Default: unsigned. */
   secret?: string | undefined;
@@ -48,7 +49,7 @@ interface Endpoint {
 
 /** Throws `config.invalid` for a named webhook or secret that could never work. */
 export function makeWebhookAdapter(options: WebhookOptions): Adapter {
-  const post: PostDeps = { ...options, allow: makeAllowAddress(options.allowPrivate ?? []) };
+  const post: RequestDeps = { ...options, allow: makeAllowAddress(options.allowPrivate ?? []) };
   const { named, secret } = readEndpoints(options);
   const endpointOf = ({ url, chat }: Target): Endpoint | undefined =>
     url === undefined ? named.get(chat ?? "") : { url: new URL(url), secret, headers: {} };

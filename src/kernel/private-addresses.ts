@@ -1,10 +1,10 @@
-// Which network addresses a message may be posted to: public ones, and those the configuration allows (SSRF).
+// Which network addresses may be reached on behalf of a person or an agent: public ones, and what the config allows (SSRF).
 //
 // I1. Fail closed: what is not known to be public is not.
 // I2. An IPv4 address inside an IPv6 one is judged as the IPv4 address it leads to.
 
 import { BlockList, isIP, isIPv4 } from "node:net";
-import { Fault } from "../kernel/errors.ts";
+import { Fault } from "./errors.ts";
 
 /** @source IANA IPv4 Special-Purpose Address Registry, plus multicast (224/4) and reserved (240/4). */
 const SPECIAL_IPV4: readonly [string, number][] = [
