@@ -7,8 +7,9 @@ import { makeId } from "../kernel/ids.ts";
 import type { Instant } from "../kernel/time.ts";
 import type { Job } from "../records/job.ts";
 import type { Settlement } from "../records/ledger/claims.ts";
-import type { Outcome } from "../records/outcome.ts";
+import type { Outcome, Usage } from "../records/outcome.ts";
 import type { Run } from "../records/run.ts";
+import { usageFromBudget } from "../records/usage.ts";
 import type { OutputFiles } from "../store/files/output-files.ts";
 import type { Context } from "./context.ts";
 import type { LiveRun } from "./live-run.ts";
@@ -23,19 +24,27 @@ const NO_RETRY = { max: 0, delayMs: 0, backoff: 1, maxDelayMs: 0, on: [], notOn:
 export function makePlanClose(context: Context, files: OutputFiles): CloseRun {
   return async ({ live, outcome, finishedAt }) => {
     const { run } = live.claimed;
+    const { usage, ...bare } = outcome;
     const plan = await planFor(context, { run, outcome, job: live.job, hasBegun: live.hasBegun, finishedAt });
     const outputFile = await archive(context, files, { live, outcome, plan, finishedAt });
     return {
       ...plan,
-      outcome: withoutFileContent(outcome, outputFile),
+      outcome: withoutFileContent(bare, outputFile),
+      ...(usage && { usage }),
       lastActivityAt: live.lastActivityAt,
       known: live.run,
       ...(outputFile !== undefined && { outputFile }),
-      ...(live.process && { endedProcesses: [{ id: live.process.id, exitCode: exitCodeOf(outcome) }] }),
+      ...(live.processes.length > 0 && { endedProcesses: endedProcesses(live, outcome) }),
       ...(run.isSuspect && plan.state === "succeeded" && { strike: "clear" as const }),
       settle: settleWith(context, { job: live.job, outcome, isLastAttempt: plan.next === undefined }),
     };
   };
+}
+
+/** Work leaves nothing running (work.ts). Only a run of one process says by its outcome how that ended. */
+function endedProcesses({ processes }: LiveRun, outcome: Outcome) {
+  const exitCode = processes.length === 1 ? exitCodeOf(outcome) : undefined;
+  return processes.map(({ id }) => ({ id, exitCode }));
 }
 
 /** Recovery's `planUnknowns`: one alert, or one digest for all that died together (O1). */
@@ -83,14 +92,21 @@ function digestedPlans(context: Context, planned: readonly PlannedUnknown[]): Un
 interface PlannedUnknown {
   ended: EndedRun;
   job: Job | undefined;
-  plan: ClosingPlan;
+  plan: ClosingPlan & Pick<UnknownPlan, "usage">;
 }
 
 async function planUnknown(context: Context, ended: EndedRun, finishedAt: Instant): Promise<PlannedUnknown> {
   const { run, definition } = ended.taken;
   const job = definition && parseOrNothing(context, definition);
   const plan = await planFor(context, { run, outcome: ended.outcome, job, hasBegun: true, finishedAt });
-  return { ended, job, plan };
+  const usage = await usageOfTree(context, run);
+  return { ended, job, plan: { ...plan, ...(usage && { usage }) } };
+}
+
+/** Whoever counted is dead: the tree's budget knows what was spent (S3). */
+async function usageOfTree(context: Context, { id, rootId }: Run): Promise<Usage | undefined> {
+  const budget = id === rootId ? await context.ledger.budget(id) : undefined;
+  return budget && usageFromBudget(budget);
 }
 
 function settleUnknown(context: Context, { ended, job, plan }: PlannedUnknown, isDigested: boolean): Settle {

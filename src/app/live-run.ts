@@ -22,6 +22,7 @@ export interface LiveRunDeps {
   touch(runId: string): void;
   appendEvents(events: readonly NewRunEvent[]): Promise<void>;
   begin(live: LiveRun, start: { process?: ProcessRecord; scriptSha256?: string }): Promise<boolean>;
+  addProcess(live: LiveRun, process: ProcessRecord): Promise<boolean>;
 }
 
 export class LiveRun {
@@ -30,7 +31,8 @@ export class LiveRun {
   job: Job | undefined;
   hasBegun = false;
   startedAt: Instant | undefined;
-  process: ProcessRecord | undefined;
+  /** Those the ledger has been told of. */
+  processes: ProcessRecord[] = [];
   lastActivity = "claimed";
   lastActivityAt: Instant;
   /** Settles when the run is closed or lost; set by the runner. */
@@ -97,6 +99,7 @@ export class LiveRun {
           ...(process && { process }),
           ...(scriptSha256 !== undefined && { scriptSha256 }),
         }),
+      addProcess: (process) => this.#deps.addProcess(this, process),
       touch: (activity) => this.#touch(activity),
       emit: (kind, data) => this.#emit(kind, data),
       log: this.#deps.log,

@@ -17,6 +17,7 @@ import type { CloseAnswer, Closing, StartAnswer, StartRun } from "../records/led
 import type { Ledger } from "../records/ledger/index.ts";
 import type { ClaimedRun } from "../records/ledger/slots.ts";
 import type { Outcome } from "../records/outcome.ts";
+import type { ProcessRecord } from "../records/process.ts";
 import { LiveRun } from "./live-run.ts";
 import { untilStored } from "./until-stored.ts";
 import type { Watch } from "./watch.ts";
@@ -175,6 +176,7 @@ export class Runner {
       touch: (runId) => this.#deps.watch.touch(runId),
       appendEvents: (events) => this.#deps.ledger.appendEvents(events),
       begin: (one, start) => this.#begin(one, start),
+      addProcess: (one, process) => this.#addProcess(one, process),
     });
     this.#live.set(claimed.run.id, live);
     return live;
@@ -188,9 +190,16 @@ export class Runner {
     if (answer === "cancelled") live.abort({ kind: "cancel", by: "request" });
     if (answer === "lost") live.abort({ kind: "claimLost" });
     if (answer !== "started") return false;
-    Object.assign(live, { hasBegun: true, startedAt, process: start.process });
+    Object.assign(live, { hasBegun: true, startedAt, processes: start.process ? [start.process] : [] });
     this.#deps.watch.began(live.claim.runId, start.process?.processGroup);
     return true;
+  }
+
+  async #addProcess(live: LiveRun, process: ProcessRecord): Promise<boolean> {
+    await this.#stored("record process", () => this.#deps.ledger.recordProcesses([process]));
+    live.processes.push(process);
+    this.#deps.watch.began(live.claim.runId, process.processGroup);
+    return live.abortReason === undefined;
   }
 
   async #run(live: LiveRun): Promise<void> {

@@ -147,7 +147,11 @@ export class WatchLoop {
     const now = this.#deps.clock.monotonicMs();
     const hadLimits = this.#hasLimits();
     const limits = { idleMs: watched.idleTimeoutMs, totalMs: watched.totalTimeoutMs };
-    Object.assign(watched, { activity: startActivity(limits, now), processGroup });
+    // A further process of a run that has begun: its CPU time counts from now on, the total limit goes on.
+    const activity = watched.activity
+      ? noteActivity(watched.activity, "output", now)
+      : startActivity(limits, now);
+    Object.assign(watched, { activity, processGroup, hasCpuSample: false });
     if (!hadLimits && this.#hasLimits()) this.#nap?.abort("a limit to count");
   }
 

@@ -13,7 +13,7 @@ export interface WatchedRun {
 export type WatchCommand =
   | { kind: "add"; runs: readonly WatchedRun[] }
   | { kind: "limits"; runId: string; idleTimeoutMs: number; totalTimeoutMs: number }
-  /** Limits count from here; `processGroup` lets CPU time count as activity. */
+  /** Limits count from the first; `processGroup` lets CPU time count as activity, that of the newest process. */
   | { kind: "began"; runId: string; processGroup: number | undefined }
   | { kind: "touch"; runId: string }
   | { kind: "remove"; runIds: readonly string[] }

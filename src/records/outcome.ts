@@ -16,6 +16,8 @@ export interface OutcomeError {
 interface OutcomeBase {
   output?: string;
   isTruncated?: boolean;
+  /** What it took. Goes into the row's own column, not into its outcome. */
+  usage?: Usage;
 }
 
 export type Outcome =
@@ -44,5 +46,10 @@ export interface Usage {
   outputBytes?: number;
   tokensIn?: number;
   tokensOut?: number;
+  /** Reserved for a call whose end nobody saw: input and output together, counted as spent (S3). */
+  tokensReserved?: number;
   costUsd?: number;
+  /** Logical calls of a model. */
+  modelCalls?: number;
+  turns?: number;
 }

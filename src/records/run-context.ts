@@ -18,6 +18,11 @@ export interface RunContext {
    * `scriptSha256` is the script that is about to run (D5).
    */
   begin(process?: ProcessRecord, scriptSha256?: string): Promise<boolean>;
+  /**
+   * Records a further process of a run that has begun, before it is released (L10): the watch counts its CPU time.
+   * Resolves false when the run was aborted meanwhile: then it may not be released.
+   */
+  addProcess(process: ProcessRecord): Promise<boolean>;
   /** Resets the idle watch (L14). Cheap; call it for every token, line or tool event. */
   touch(activity: string): void;
   /** A line of the run's bounded live log. */

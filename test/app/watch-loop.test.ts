@@ -141,6 +141,21 @@ describe("limits", () => {
     expect(reports).toMatchObject([{ kind: "timeout", limit: "total", limitMs: 30 * SECOND }]);
   });
 
+  test("L14: a further process of the run is activity, and the total limit goes on from the first", async () => {
+    const { clock, loop, reports } = watch(held);
+    loop.handle(add({ idle: 20 * SECOND, total: 50 * SECOND }));
+    loop.handle(began);
+    await clock.advance(15 * SECOND);
+    loop.handle({ ...began, processGroup: 4_712 });
+    await clock.advance(15 * SECOND);
+    expect(reports).toEqual([]);
+    loop.handle({ kind: "touch", runId: "run-1" });
+    await clock.advance(19 * SECOND);
+    loop.handle({ kind: "touch", runId: "run-1" });
+    await clock.advance(5 * SECOND);
+    expect(reports).toMatchObject([{ kind: "timeout", limit: "total" }]);
+  });
+
   test("L14: 0 is off", async () => {
     const { clock, loop, reports } = watch(held);
     loop.handle(add());

@@ -99,6 +99,10 @@ export function makeContext(begin: () => boolean | Promise<boolean> = () => true
       context.sha256 = sha256;
       return begin();
     },
+    async addProcess(process) {
+      context.begun.push(process);
+      return !controller.signal.aborted;
+    },
     touch: (activity) => void context.touched.push(activity),
     emit(kind, data) {
       events.push({ kind, data });
