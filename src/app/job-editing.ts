@@ -41,19 +41,37 @@ export async function jobText(context: Context, jobId: string): Promise<string |
   return (await context.source.read(definition.source))?.text;
 }
 
+export interface UpdateOptions {
+  /** Only if this version is in force. */
+  expectVersion?: number;
+  /** Keys of `run.agent`; the others stay as they are. */
+  agent?: Record<string, unknown>;
+}
+
 /** Changes only the keys named; the person's comments and key order stay (D3). Throws `input.conflict` after a lost race. */
 export async function updateJob(
   context: Context,
   idOrName: string,
   patch: Partial<JobDocument>,
-  options: { expectVersion?: number } = {},
+  options: UpdateOptions = {},
 ): Promise<JobEcho> {
   const { view, text, digest } = await readJobText(context, idOrName);
   if (options.expectVersion !== undefined && options.expectVersion !== view.definition.version) {
     throw versionConflict(view, `version ${options.expectVersion}`);
   }
   requireKnownKeys(patch);
-  return replaceText(context, view, { text: patchYaml(text, { ...patch }), digest });
+  const run = agentPatch(view, options.agent ?? {});
+  return replaceText(context, view, { text: patchYaml(text, { ...patch, ...run }), digest });
+}
+
+/** The agent's map with some of its keys set: the others, and their comments, stay. */
+function agentPatch({ definition }: JobView, changes: Record<string, unknown>): Partial<JobDocument> {
+  if (Object.keys(changes).length === 0) return {};
+  const { run } = JSON.parse(definition.document) as JobDocument;
+  if (run.agent) return { run: { agent: { ...run.agent, ...changes } } };
+  throw new Fault("input.usage", `Job "${definition.jobId}" is no agent job.`, {
+    hint: `Leave out ${Object.keys(changes).join(", ")}, or write run.agent with \`nightshift job edit\`.`,
+  });
 }
 
 /** A key that is set is judged by the codec; one that is removed would vanish without a word. */

@@ -6,6 +6,7 @@ import { readOriginFrom } from "../app/origin.ts";
 import { Fault } from "../kernel/errors.ts";
 import { slugify } from "../kernel/ids.ts";
 import type { JobDocument } from "../records/job.ts";
+import { refuseAgentOptions } from "./agent-options.ts";
 import type { RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
 import { print } from "./io.ts";
@@ -15,6 +16,7 @@ import { isSet, textOption } from "./options.ts";
 
 export const add: RunCommand = async ({ args: [schedule = "", prompt], options, io, open }) => {
   const fields = fieldsFromOptions(options, prompt);
+  if (!fields.run?.agent) refuseAgentOptions(options);
   if (!fields.run) {
     throw new Fault("input.usage", "The job has no work.", {
       hint: "Add --script FILE (in the home's scripts/), or a prompt.",

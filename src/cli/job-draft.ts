@@ -2,8 +2,9 @@
 
 import { Fault } from "../kernel/errors.ts";
 import type { JobDocument, WorkDocument } from "../records/job.ts";
+import { agentFields } from "./agent-options.ts";
 import type { Options } from "./command.ts";
-import { listOption, numberOption, textOption, wordsOption } from "./options.ts";
+import { numberOption, textOption, withoutAbsent, wordsOption } from "./options.ts";
 
 /** Only the keys that options name; `add` adds id and schedule, `update` patches. */
 export function fieldsFromOptions(options: Options, prompt?: string): Partial<JobDocument> {
@@ -43,41 +44,13 @@ function workFromOptions(options: Options, prompt: string | undefined): WorkDocu
       hint: "Keep one of: a prompt, --script, --workflow, --task.",
     });
   }
-  if (prompt !== undefined) return { agent: agentFields(options, prompt, script) };
-  refuseAgentOptions(options);
+  if (prompt !== undefined) return { agent: withoutAbsent({ prompt, script, ...agentFields(options) }) };
   if (script !== undefined) {
     const args = options.arg;
     return Array.isArray(args) ? { script, args } : { script };
   }
   if (workflow !== undefined) return { workflow: { file: workflow } };
   return executor === undefined ? undefined : { task: { executor } };
-}
-
-const AGENT_OPTIONS = {
-  model: "--model",
-  skill: "--skill",
-  toolset: "--toolset",
-  contextFrom: "--context-from",
-};
-
-/** What only an agent heeds is refused without one, never dropped unseen. */
-function refuseAgentOptions(options: Options): void {
-  const given = Object.entries(AGENT_OPTIONS).find(([name]) => options[name] !== undefined);
-  if (!given) return;
-  throw new Fault("input.usage", `${given[1]} is for agent jobs, and no prompt is given.`, {
-    hint: `Add a prompt, or leave ${given[1]} out; \`job edit\` changes an agent job's own keys.`,
-  });
-}
-
-function agentFields(options: Options, prompt: string, script: string | undefined): Record<string, unknown> {
-  return withoutAbsent({
-    prompt,
-    script,
-    model: textOption(options, "model"),
-    skills: listOption(options, "skill"),
-    toolsets: listOption(options, "toolset"),
-    contextFrom: listOption(options, "contextFrom"),
-  });
 }
 
 /** `none` = nowhere. A comma inside a target is the target grammar's own affair. */
@@ -115,11 +88,4 @@ function variables(options: Options): Record<string, string> | undefined {
       throw new Fault("input.usage", `--env "${entry}" names no value.`, { hint: "Write --env NAME=VALUE." });
     }),
   );
-}
-
-/** The object without its undefined values: "not named" and "set to nothing" are different things. */
-export function withoutAbsent<T extends object>(fields: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [Key in keyof T]: Exclude<T[Key], undefined>;
-  };
 }

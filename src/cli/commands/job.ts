@@ -1,5 +1,6 @@
 // `job …`: what may run, when, and to whom its result goes.
 
+import { AGENT_FIELDS } from "../agent-options.ts";
 import type { CommandSpec, OptionSpec } from "../command.ts";
 
 /** What `add` and `update` can set; each is one key of the document. */
@@ -30,10 +31,7 @@ const FIELDS: readonly OptionSpec[] = [
   ["--workdir <folder>", "run it in this folder"],
   ["--environment <name>", "where its commands run"],
   ["--env <NAME=VALUE...>", "a variable for its command; NAME=${NAME} hands the node's own over"],
-  ["--model <name>", "agent jobs: the model"],
-  ["--skill <name...>", "agent jobs: a skill"],
-  ["--toolset <name...>", "agent jobs: a toolset"],
-  ["--context-from <job...>", "agent jobs: the newest output of these jobs, or self"],
+  ...AGENT_FIELDS,
 ];
 
 export const jobCommands: readonly CommandSpec[] = [
@@ -88,6 +86,7 @@ export const jobCommands: readonly CommandSpec[] = [
     options: [
       ["--schedule <text>", "a new schedule; manual = none"],
       ["--enabled <bool>", "true or false"],
+      ["--prompt <text>", "agents: a new prompt"],
       ["--if-version <n>", "only if this version is in force"],
       ["--unset <key...>", "remove these keys"],
       ...FIELDS,
