@@ -27,7 +27,7 @@ export interface EndedRun {
   isStrike: boolean;
 }
 
-export type UnknownPlan = Pick<Closing, "state" | "reason" | "next" | "settle">;
+export type UnknownPlan = Pick<Closing, "state" | "reason" | "next" | "settle" | "usage">;
 
 export interface UnknownPlans {
   plans: readonly UnknownPlan[];

@@ -85,6 +85,8 @@ export interface Run {
   scriptSha256: string | undefined;
   /** Ran alone because its job was near when its node died twice (L7). */
   isSuspect: boolean;
+  /** The JSON of a JobDocument: the work of a run that has no job (`nightshift agent`). Undefined = its definition says it. */
+  input: string | undefined;
 }
 
 /** Fenced ownership of one run (law 3). Every later write carries it and is refused when the token is old. */

@@ -40,6 +40,7 @@ const run: Run = {
   outputFile: undefined,
   scriptSha256: undefined,
   isSuspect: false,
+  input: undefined,
 };
 
 const node: NodeRecord = {

@@ -88,6 +88,7 @@ export function runRow(changes: Partial<Run> = {}): Run {
     outputFile: undefined,
     scriptSha256: undefined,
     isSuspect: false,
+    input: undefined,
     ...changes,
   };
 }

@@ -172,4 +172,5 @@ const BLANK_RUN: Omit<Run, "id" | "rootId" | "dedupeKey" | "idempotencyKey"> = {
   outputFile: undefined,
   scriptSha256: undefined,
   isSuspect: false,
+  input: undefined,
 };

@@ -53,6 +53,7 @@ const usageSchema = z.strictObject({
   outputBytes: maybe(z.number()),
   tokensIn: maybe(z.number()),
   tokensOut: maybe(z.number()),
+  tokensReserved: maybe(z.number()),
   costUsd: maybe(z.number()),
 }) satisfies z.ZodMiniType<Usage>;
 

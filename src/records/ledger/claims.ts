@@ -26,7 +26,10 @@ export type NewRun = Pick<
   | "idempotencyKey"
   | "readyAt"
   | "createdAt"
->;
+> & {
+  /** The JSON of a JobDocument, for a run that has no job. */
+  input?: string | undefined;
+};
 
 export interface StartRun {
   claim: Claim;

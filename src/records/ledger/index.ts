@@ -1,7 +1,9 @@
 // The ledger: one port, two engines (SQLite, PostgreSQL), one contract suite (test/contract/ledger).
 
 import type { Instant } from "../../kernel/time.ts";
+import type { BudgetLedger } from "./budgets.ts";
 import type { ClaimLedger } from "./claims.ts";
+import type { ModelCallLedger } from "./model-calls.ts";
 import type { OutboxLedger } from "./outbox.ts";
 import type { NodeLedger, ReadingLedger } from "./reading.ts";
 import type { SlotLedger } from "./slots.ts";
@@ -10,7 +12,14 @@ import type { SlotLedger } from "./slots.ts";
  * Every method may throw `Fault` `store.busy` (retry later; nothing was written), `store.full`, `store.unavailable`,
  * `store.corrupt`. A method that resolved has been committed durably.
  */
-export interface Ledger extends SlotLedger, ClaimLedger, OutboxLedger, ReadingLedger, NodeLedger {
+export interface Ledger
+  extends SlotLedger,
+    ClaimLedger,
+    OutboxLedger,
+    ReadingLedger,
+    NodeLedger,
+    BudgetLedger,
+    ModelCallLedger {
   readonly engine: "sqlite" | "postgres";
   /** The ledger's wall clock: the database's on PostgreSQL, the caller's on SQLite. */
   now(): Promise<Instant>;

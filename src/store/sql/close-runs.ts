@@ -187,11 +187,11 @@ async function insertNextAttempts(tx: Transaction, closed: readonly Closed[]): P
 
 function nextAttempt({ next, finishedAt }: Closing, run: Run): RunRow[] {
   if (!next) return [];
-  const { dedupeKey, kind, jobId, version, parentId, slot, effects, isExclusive } = run;
+  const { dedupeKey, kind, jobId, version, parentId, slot, effects, isExclusive, input } = run;
   const isRetry = next.trigger === "retry";
   return [
     {
-      ...{ dedupeKey, kind, jobId, version, parentId, slot, effects, isExclusive },
+      ...{ dedupeKey, kind, jobId, version, parentId, slot, effects, isExclusive, input },
       ...next,
       // A further attempt of a root is a root of its own; one of a task stays in its tree.
       rootId: run.rootId === run.id ? next.id : run.rootId,

@@ -45,6 +45,7 @@ export const RUN = {
   outputFile: "text",
   scriptSha256: "text",
   isSuspect: "bool",
+  input: "text",
 } as const satisfies ColumnsOf<Run>;
 
 export const DEFINITION = {

@@ -7,6 +7,7 @@ import { makeId, type Random } from "../../kernel/ids.ts";
 import type { Clock } from "../../kernel/time.ts";
 import type { Ledger } from "../../records/ledger/index.ts";
 import type { HostIdentity } from "../../records/process.ts";
+import * as budgets from "./budgets.ts";
 import { changeJob } from "./change-job.ts";
 import * as claims from "./claims.ts";
 import { closeRuns } from "./close-runs.ts";
@@ -15,6 +16,7 @@ import { DIALECTS } from "./dialect.ts";
 import { alignEventOffset, appendEvents, lastSequence, readEvents } from "./events.ts";
 import { listDeliveries, listRuns } from "./lists.ts";
 import { migrate } from "./migrate.ts";
+import { countModelCalls, modelCallSums } from "./model-calls.ts";
 import { refuseNetworkFileSystem } from "./network-file-system.ts";
 import { nodes, registerNode, updateNode } from "./nodes.ts";
 import * as outbox from "./outbox.ts";
@@ -138,6 +140,7 @@ function makeLedger(store: Store, wakes: Wakes): Ledger {
     ...claimPart(store),
     ...outboxPart(store),
     ...readingPart(store),
+    ...spendingPart(store),
   };
 }
 
@@ -225,6 +228,19 @@ function outboxPart(
   };
 }
 
+function spendingPart(
+  store: Store,
+): Part<"openBudget" | "reserve" | "settle" | "budget" | "countModelCalls" | "modelCallSums"> {
+  return {
+    openBudget: (rootId, limits) => budgets.openBudget(store, rootId, limits),
+    reserve: (reservation) => budgets.reserve(store, reservation),
+    settle: (reservation, spent) => budgets.settle(store, reservation, spent),
+    budget: (rootId) => budgets.budget(store, rootId),
+    countModelCalls: (sums) => countModelCalls(store, sums),
+    modelCallSums: (filter) => modelCallSums(store, filter),
+  };
+}
+
 function readingPart(
   store: Store,
 ): Omit<
@@ -232,6 +248,7 @@ function readingPart(
   | keyof ReturnType<typeof slotPart>
   | keyof ReturnType<typeof claimPart>
   | keyof ReturnType<typeof outboxPart>
+  | keyof ReturnType<typeof spendingPart>
   | "engine"
   | "now"
   | "onChange"

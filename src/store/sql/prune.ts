@@ -1,5 +1,7 @@
 // Retention (L8): old trees leave, folded into a summary per job and day; their delivery keys stay as tombstones.
 //
+// Runs without a job are kept as those of one job would be; they have no slots to fold.
+//
 // I1. Live rows, unresolved unknowns and open deliveries keep their whole tree.
 // I2. Fold, tombstone and delete are one transaction; a crash in between repeats nothing and loses nothing.
 
@@ -7,6 +9,7 @@ import { DAY, type Instant } from "../../kernel/time.ts";
 import type { Columns } from "./columns.ts";
 import type { Row } from "./connection.ts";
 import { isOpen } from "./endings.ts";
+import { pruneModelCalls } from "./model-calls.ts";
 import { type Store, type Transaction, write } from "./store.ts";
 
 /** Trees pruned in one transaction: bounds how long others wait. */
@@ -28,12 +31,13 @@ export async function prune(
   let prunedRuns = 0;
   const orphanedFiles: string[] = [];
   const crowded = await store.connection.all(
-    `SELECT "jobId" FROM "runs" WHERE "jobId" IS NOT NULL GROUP BY "jobId" HAVING count(*) > ?`,
+    `SELECT "jobId" FROM "runs" GROUP BY "jobId" HAVING count(*) > ?`,
     [options.rootRunsPerJob],
   );
-  for (const { jobId } of crowded) {
+  for (const row of crowded) {
+    const jobId = row.jobId === null ? undefined : String(row.jobId);
     for (;;) {
-      const pruned = await write(store, (tx) => pruneJob(tx, String(jobId), options));
+      const pruned = await write(store, (tx) => pruneJob(tx, jobId, options));
       prunedRuns += pruned.length;
       for (const { outputFile } of pruned) if (outputFile !== null) orphanedFiles.push(String(outputFile));
       if (pruned.length === 0) break;
@@ -43,17 +47,25 @@ export async function prune(
     `DELETE FROM "runEvents" WHERE "sequence" <= (SELECT "sequence" FROM "runEvents" ORDER BY "sequence" DESC LIMIT 1 OFFSET ?)`,
     [options.eventsKept],
   );
+  await pruneModelCalls(store.connection, options.now);
   return { prunedRuns, orphanedFiles };
+}
+
+/** SQL and its parameters: the runs of a job, or those that are no job's. */
+function ofJob(run: string, jobId: string | undefined): { sql: string; params: readonly string[] } {
+  if (jobId === undefined) return { sql: `${run}"jobId" IS NULL`, params: [] };
+  return { sql: `${run}"jobId" = ?`, params: [jobId] };
 }
 
 async function pruneJob(
   tx: Transaction,
-  jobId: string,
+  jobId: string | undefined,
   { rootRunsPerJob, now }: PruneOptions,
 ): Promise<Row[]> {
+  const { sql, params } = ofJob("", jobId);
   const kept = await tx.get(
-    `SELECT "id" FROM "runs" WHERE "jobId" = ? AND "parentId" IS NULL ORDER BY "id" DESC LIMIT 1 OFFSET ?`,
-    [jobId, rootRunsPerJob],
+    `SELECT "id" FROM "runs" WHERE ${sql} AND "parentId" IS NULL ORDER BY "id" DESC LIMIT 1 OFFSET ?`,
+    [...params, rootRunsPerJob],
   );
   if (!kept) return [];
   const roots = await prunableRoots(tx, jobId, String(kept.id));
@@ -67,7 +79,7 @@ async function pruneJob(
        ON r."id" = x."runId" OR (r."rootId" = x."runId" AND r."parentId" IS NOT NULL)`,
     [json],
   );
-  await fold(tx, jobId, rows);
+  if (jobId !== undefined) await fold(tx, jobId, rows);
   await deleteRuns(
     tx,
     tx.dialect.encodeRows(
@@ -80,15 +92,16 @@ async function pruneJob(
 }
 
 /** Roots at or below `from` whose whole tree may go (I1). */
-async function prunableRoots(tx: Transaction, jobId: string, from: string): Promise<Row[]> {
+async function prunableRoots(tx: Transaction, jobId: string | undefined, from: string): Promise<Row[]> {
+  const { sql, params } = ofJob("r.", jobId);
   return tx.all(
-    `SELECT r."id" FROM "runs" AS r WHERE r."jobId" = ? AND r."id" <= ? AND r."parentId" IS NULL AND NOT EXISTS (
+    `SELECT r."id" FROM "runs" AS r WHERE ${sql} AND r."id" <= ? AND r."parentId" IS NULL AND NOT EXISTS (
        SELECT 1 FROM "runs" AS t WHERE (t."id" = r."id" OR (t."rootId" = r."id" AND t."parentId" IS NOT NULL)) AND (
          ${isOpen("t")}
          OR (t."state" = 'unknown' AND NOT EXISTS (SELECT 1 FROM "resolutions" AS s WHERE s."runId" = t."id"))
          OR EXISTS (SELECT 1 FROM "deliveries" AS d WHERE d."runId" = t."id" AND d."state" IN ('queued','sending'))))
      ORDER BY r."id" LIMIT ?`,
-    [jobId, from, TREES_PER_TRANSACTION],
+    [...params, from, TREES_PER_TRANSACTION],
   );
 }
 
@@ -144,5 +157,6 @@ async function deleteRuns(tx: Transaction, json: string, now: Instant): Promise<
   );
   for (const table of ["deliveries", "processes", "resolutions", "runEvents"])
     await tx.run(`DELETE FROM "${table}" WHERE "runId" IN ${pruned}`, [json]);
+  await tx.run(`DELETE FROM "budgets" WHERE "rootId" IN ${pruned}`, [json]);
   await tx.run(`DELETE FROM "runs" WHERE "id" IN ${pruned}`, [json]);
 }

@@ -1,6 +1,7 @@
 // The ledger's contract: one suite, run on every driver. Each file tells the rules of one part of the port.
 
 import { describe } from "vitest";
+import { budgetRules } from "./budgets.ts";
 import { claimRules } from "./claims.ts";
 import { definitionRules } from "./definitions.ts";
 import { endingRules } from "./endings.ts";
@@ -19,5 +20,6 @@ export function ledgerContract(name: string, open: () => Promise<Bench>): void {
     endingRules(open);
     outboxRules(open);
     readingRules(open);
+    budgetRules(open);
   });
 }

@@ -19,6 +19,7 @@ const HAND_CLOCK = `
 const EMPTY = [
   ...["cursors", "definitions", "suspensions", "runs", "slotSummaries", "runEvents", "resolutions"],
   ...["deliveries", "deliveryTombstones", "processes", "nodes", "documents", "changeClock"],
+  ...["budgets", "modelCallSums"],
 ]
   .map((table) => `DELETE FROM "${table}";`)
   .join("\n");
