@@ -129,4 +129,25 @@ truncated: true
 
     await expect(output.write({ ...RECORD, jobId: "../x" })).rejects.toMatchObject({ code: "input.refused" });
   });
+
+  test("what lies beside an output is private, is swept with it and removed with it", async () => {
+    const { root, output } = await archive();
+    const kept = await output.write(RECORD);
+    const beside = await output.writeBeside(RECORD, "trajectory", '{"conversations":[]}\n');
+    const orphan = await output.writeBeside(
+      { ...RECORD, runId: "01kb7c3v5m8q2n4r6t8w0y2z4b" },
+      "cassette",
+      "{}\n",
+    );
+    for (const file of [kept, beside, orphan]) await age(join(root, file), 2 * HOUR);
+
+    expect((await stat(join(root, beside))).mode & 0o777).toBe(0o600);
+    expect(await output.readBeside(kept, "trajectory")).toBe('{"conversations":[]}\n');
+    expect(await output.readBeside(kept, "cassette")).toBeUndefined();
+    expect(
+      await output.sweep(async (files) => new Set(files.filter((file) => file === kept)), Date.now()),
+    ).toEqual([orphan]);
+    await output.remove([kept]);
+    expect(await readdir(join(root, "output", "disk-watch"))).toEqual([]);
+  });
 });

@@ -28,9 +28,20 @@ export interface OutputRecord {
   body: string;
 }
 
+/** What may lie beside an output: an agent's conversation, and its calls for a replay. */
+export const BESIDE_KINDS = ["trajectory", "cassette"] as const;
+export type BesideKind = (typeof BESIDE_KINDS)[number];
+
+/** What the name of a run's files is made of. */
+export type RunFileName = Pick<OutputRecord, "jobId" | "runId" | "slot" | "createdAt">;
+
 export interface OutputFiles {
   /** Writes durably, mode 0600. Returns the path relative to the home, for `Run.outputFile`. Repeating it replaces the file. */
   write(record: OutputRecord): Promise<string>;
+  /** Writes a file beside the run's output, mode 0600: its conversation, its recorded calls. Goes when the output goes. */
+  writeBeside(record: RunFileName, kind: BesideKind, text: string): Promise<string>;
+  /** A file beside an output file; undefined when there is none. */
+  readBeside(outputFile: string, kind: BesideKind): Promise<string | undefined>;
   /** The file's text, front matter included; undefined when it is gone. Throws Fault `input.refused` outside `output/`. */
   read(file: string): Promise<string | undefined>;
   /** Removes files older than an hour (by `now`) that `known` does not name, and half-written ones. Returns what went. */
@@ -53,14 +64,15 @@ export function openOutputFiles(root: string): OutputFiles {
       await writeFileAtomic(join(root, file), formatOutput(record));
       return file;
     },
-    async read(file) {
-      try {
-        return await readFile(pathIn(root, file), "utf8");
-      } catch (error) {
-        if (codeOf(error) === "ENOENT") return undefined;
-        throw error;
-      }
+    async writeBeside(record, kind, text) {
+      const file = besideName(outputFileName(record), kind);
+      if (await mkdir(join(outputFolder, safePart(record.jobId)), { recursive: true, mode: 0o700 }))
+        await syncFolder(outputFolder);
+      await writeFileAtomic(join(root, file), text);
+      return file;
     },
+    readBeside: (file, kind) => readText(root, besideName(file, kind)),
+    read: (file) => readText(root, file),
     sweep: (known, now) => sweep(root, known, now),
     remove: (files) => removeAll(root, files),
     async keepNewest(jobId, count = 50) {
@@ -74,8 +86,21 @@ export function openOutputFiles(root: string): OutputFiles {
   };
 }
 
+async function readText(root: string, file: string): Promise<string | undefined> {
+  try {
+    return await readFile(pathIn(root, file), "utf8");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function besideName(outputFile: string, kind: BesideKind): string {
+  return outputFile.replace(/\.md$/, `.${kind}.jsonl`);
+}
+
 /** Where a run's output goes, relative to the home. */
-export function outputFileName(record: Pick<OutputRecord, "jobId" | "runId" | "slot" | "createdAt">): string {
+export function outputFileName(record: RunFileName): string {
   const stamp = formatStamp(record.slot ?? record.createdAt);
   return `output/${safePart(record.jobId)}/${stamp}-${safePart(record.runId)}.md`;
 }
@@ -120,14 +145,16 @@ async function sweep(
       if (stats?.isFile() && now - stats.mtimeMs > UNNAMED_MS) old.push(file);
     }
   }
-  const named = old.length === 0 ? new Set() : await known(old);
-  const unnamed = old.filter((file) => !named.has(file));
+  const owners = [...new Set(old.map(ownerOf))];
+  const named = owners.length === 0 ? new Set() : await known(owners);
+  const unnamed = old.filter((file) => !named.has(ownerOf(file)));
   await removeAll(root, unnamed);
   return unnamed;
 }
 
 async function removeAll(root: string, files: readonly string[]): Promise<void> {
-  for (const file of files) {
+  const all = files.flatMap((file) => [file, ...BESIDE_KINDS.map((kind) => besideName(file, kind))]);
+  for (const file of new Set(all)) {
     const path = pathIn(root, file);
     await unlink(path).catch((error: unknown) => {
       if (codeOf(error) !== "ENOENT") throw error;
@@ -145,9 +172,16 @@ async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
-/** An archived run or the temp file of one that was being written; whatever else lies there is not ours to sweep. */
+/** The output file that a file lies beside; itself, if it is one. */
+function ownerOf(file: string): string {
+  return file.replace(/\.(?:trajectory|cassette)\.jsonl$/, ".md");
+}
+
+/** An archived run, what lies beside it, or the temp file of one that was being written; whatever else lies there is not ours to sweep. */
 function isOurs(name: string): boolean {
-  return /^\d{8}T\d{6}Z-.+\.md$|^\..+\.md\..+\.tmp$/.test(name);
+  return /^\d{8}T\d{6}Z-.+\.(?:md|trajectory\.jsonl|cassette\.jsonl)$|^\..+\.(?:md|jsonl)\..+\.tmp$/.test(
+    name,
+  );
 }
 
 function isSafePart(part: string): boolean {
