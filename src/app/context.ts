@@ -42,6 +42,10 @@ export interface Context {
   work: WorkTable;
   scriptPlace: ScriptPlace;
   env: Readonly<Record<string, string | undefined>>;
+  /** A variable of the process, else of the home's `.env`. */
+  variable(name: string): string | undefined;
+  /** The text with every `${env:NAME}` replaced. Throws `config.invalid` naming the variable that is missing. */
+  resolveReferences(text: string): string;
   isAlive(process: Pick<ProcessIdentity, "pid" | "startTime">): boolean;
   /** Parsed once per version. Throws `job.invalid` for a document this version cannot read. */
   parseJob(definition: Definition): Job;

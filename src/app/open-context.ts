@@ -127,6 +127,8 @@ function compose(parts: Parts): Context {
       node: { path: process.execPath, version: process.versions.node },
     },
     env: options.env,
+    variable: reading.variable,
+    resolveReferences: reading.resolve,
     isAlive: (identity) => isSameProcess({ ...identity, processGroup: identity.pid }),
     parseTargets: (targets) => parseTargets(targets, platforms),
     resolveDocument: (document, fixed) => resolveDocument(context, document, fixed),
