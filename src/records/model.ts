@@ -64,6 +64,14 @@ export type ModelChunk =
 /** Who asks: the agent itself, or a helper (summary, probe). */
 export type CallRole = "primary" | "auxiliary";
 
+/** What an observer learns while a call goes on: never content. */
+export type CallProgress =
+  | { kind: "attempt-started"; model: string; provider: string; isStreaming: boolean }
+  /** The first piece of an attempt's answer. */
+  | { kind: "content-arrived" }
+  /** What the attempt cost, done or not; an estimate where its provider did not say. */
+  | { kind: "attempt-ended"; usage: TokenUsage; costUsd: number | undefined };
+
 export interface CallOptions {
   role: CallRole;
   /** Aborting it ends the call at once with the signal's reason. */
@@ -72,6 +80,8 @@ export interface CallOptions {
   onChunk?(chunk: ModelChunk): void;
   /** Called for signs of life without content: an attempt that begins, a header that arrived. */
   onActivity?(activity: string): void;
+  /** For who observes a call (the relay): it changes nothing. Must not throw. */
+  onProgress?(progress: CallProgress): void;
 }
 
 /**
