@@ -8,10 +8,10 @@ import { validateHeaderName, validateHeaderValue } from "node:http";
 import { Fault } from "../../kernel/errors.ts";
 import { type RequestDeps, whyRefusedUrl } from "../../kernel/guarded-request.ts";
 import { makeAllowAddress } from "../../kernel/private-addresses.ts";
+import { retryAfterMs } from "../../kernel/retry-after.ts";
 import { type Clock, formatInstant, SECOND } from "../../kernel/time.ts";
 import type { Adapter, SendRequest, SendResult, Target } from "../../records/delivery.ts";
 import { guardedPost, type PostAnswer } from "../guarded-post.ts";
-import { retryAfterMs } from "../retry-after.ts";
 import { readWebhookSecret, signatureHeaders } from "../webhook-signature.ts";
 
 const MAX_ERROR = 500;

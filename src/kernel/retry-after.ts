@@ -1,6 +1,6 @@
 // `Retry-After`: seconds, or an HTTP date. @source RFC 9110 §10.2.3
 
-import { type Instant, SECOND } from "../kernel/time.ts";
+import { type Instant, SECOND } from "./time.ts";
 
 /** How long a server asks to wait, from `now`; undefined when it does not, or unreadably. Never negative. */
 export function retryAfterMs(header: string | undefined, now: Instant): number | undefined {
