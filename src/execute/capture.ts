@@ -15,6 +15,8 @@ const LINE_SEARCH = 4_096;
 export interface Tail {
   push(chunk: Uint8Array): void;
   text(): string;
+  /** The kept bytes as they came, a copy. */
+  bytes(): Uint8Array;
   isTruncated(): boolean;
   /** All bytes that went through, kept or not. */
   totalBytes(): number;
@@ -50,6 +52,7 @@ export function makeTail(maxBytes: number): Tail {
       used += part.length;
     },
     text: () => decodeTail(buffer.subarray(Math.max(0, used - maxBytes), used), total > maxBytes),
+    bytes: () => new Uint8Array(buffer.subarray(Math.max(0, used - maxBytes), used)),
     isTruncated: () => total > maxBytes,
     totalBytes: () => total,
   };

@@ -94,8 +94,12 @@ export function processesMarked(runId: string): ProcessEntry[] {
 
 /** Whether a process was started with this run's mark. False when its environment cannot be read. */
 export function hasMark(pid: number, runId: string): boolean {
+  return hasVariable(pid, `NIGHTSHIFT_RUN_ID=${runId}`);
+}
+
+/** Whether a process was started with `NAME=value` in its environment. False when that cannot be read. */
+export function hasVariable(pid: number, mark: string): boolean {
   if (pid === process.pid) return false;
-  const mark = `NIGHTSHIFT_RUN_ID=${runId}`;
   try {
     if (!isLinux)
       return ps(["eww", "-o", "command=", "-p", String(pid)])

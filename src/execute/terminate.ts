@@ -7,7 +7,7 @@
 
 import type { Clock } from "../kernel/time.ts";
 import type { ProcessIdentity, ProcessRecord } from "../records/process.ts";
-import { hasMark, isSameProcess, listProcesses, type ProcessEntry, readProcess } from "./process-table.ts";
+import { hasVariable, isSameProcess, listProcesses, type ProcessEntry, readProcess } from "./process-table.ts";
 
 /** Time between TERM and KILL. */
 export const DEFAULT_GRACE_MS = 10_000;
@@ -33,9 +33,17 @@ export interface Ended {
  * Resolves within grace + 2 s. Never throws. Idempotent: nothing there = `{ended: [], survivors: []}`.
  */
 export async function endRun(deps: { clock: Clock }, request: EndRequest): Promise<Ended> {
+  return endMarked(deps, { ...request, mark: runMark(request.runId) });
+}
+
+/** As `endRun`, for whatever else marks its processes: `mark` is the variable they carry, as `NAME=value`. */
+export async function endMarked(
+  deps: { clock: Clock },
+  request: Omit<EndRequest, "runId"> & { mark: string },
+): Promise<Ended> {
   const seen = new Map<string, ProcessIdentity>();
   const first = new Set(request.known.map(keyOf));
-  const hunt: Hunt = { runId: request.runId, first, known: [...request.known], seen };
+  const hunt: Hunt = { mark: request.mark, first, known: [...request.known], seen };
   let left = look(hunt);
   if (left.length > 0 && (request.graceMs ?? DEFAULT_GRACE_MS) > 0)
     left = await signalUntilGone(deps.clock, hunt, {
@@ -60,7 +68,7 @@ export async function endLeftovers(
 
 /** What of a run is there now, without touching it. */
 export function findLeftovers(runId: string, known: readonly ProcessIdentity[]): ProcessEntry[] {
-  return look({ runId, first: new Set(), known: [...known], seen: new Map() });
+  return look({ mark: runMark(runId), first: new Set(), known: [...known], seen: new Map() });
 }
 
 /** Sends a signal to exactly this process; false when it is gone, recycled or not ours to signal. */
@@ -73,8 +81,10 @@ export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals)
   }
 }
 
+const runMark = (runId: string) => `NIGHTSHIFT_RUN_ID=${runId}`;
+
 interface Hunt {
-  runId: string;
+  mark: string;
   /** Who was known at the start: the command itself, in most cases. */
   first: ReadonlySet<string>;
   known: ProcessIdentity[];
@@ -97,7 +107,7 @@ function findLeft(hunt: Hunt): ProcessEntry[] {
   const left = table.filter((entry) => {
     if (entry.isZombie || entry.pid === process.pid) return false;
     if (known.has(keyOf(entry)) || provedGroups.has(entry.processGroup)) return true;
-    return !isOlder(entry.startTime, oldest) && hasMark(entry.pid, hunt.runId);
+    return !isOlder(entry.startTime, oldest) && hasVariable(entry.pid, hunt.mark);
   });
   for (const entry of left) {
     hunt.seen.set(keyOf(entry), entry);
