@@ -9,7 +9,7 @@ import { isSameProcess, readHost } from "../execute/host.ts";
 import { Fault } from "../kernel/errors.ts";
 import type { Random } from "../kernel/ids.ts";
 import { type Log, type LogLevel, type LogSink, makeLog } from "../kernel/log.ts";
-import { makeRedact, type Redact } from "../kernel/redact.ts";
+import { chainRedact, makePatternRedact, makeRedact, type Redact } from "../kernel/redact.ts";
 import type { Clock } from "../kernel/time.ts";
 import { type ConfigReading, readConfig } from "../records/config-document.ts";
 import type { Definition } from "../records/definition.ts";
@@ -191,9 +191,8 @@ async function readHomeConfig(home: Home, options: OpenOptions): Promise<ConfigR
 }
 
 function redactOf({ config, secrets }: ConfigReading): Redact {
-  const known = makeRedact(secrets());
   const patterns = config.redact.patterns.map((pattern) => new RegExp(pattern, "g"));
-  return (text) => patterns.reduce((clean, pattern) => clean.replace(pattern, "[redacted]"), known(text));
+  return chainRedact(makeRedact(secrets()), makePatternRedact(patterns));
 }
 
 function platformsOf(parts: {

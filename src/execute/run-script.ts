@@ -3,7 +3,7 @@
 // I1. Judged by the exit of the command itself, not by who holds its pipe (hermes#60485).
 // I2. run-command.ts's I1–I3 hold.
 
-import { isSecretName, makeRedact, type Redact } from "../kernel/redact.ts";
+import { chainRedact, isSecretName, makeRedact, type Redact } from "../kernel/redact.ts";
 import type { Outcome } from "../records/outcome.ts";
 import type { ProcessRecord } from "../records/process.ts";
 import type { RunContext } from "../records/run-context.ts";
@@ -60,8 +60,7 @@ export function redactWith(redact: Redact, jobEnv: ScriptWork["env"], env: Recor
     .filter(isSecretName)
     .map((name) => env[name] ?? "");
   if (secrets.length === 0) return redact;
-  const own = makeRedact(secrets);
-  return (text) => own(redact(text));
+  return chainRedact(redact, makeRedact(secrets));
 }
 
 /** Ends a run's workspace; one that is kept is said so in the node's log. */
