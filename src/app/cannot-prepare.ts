@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { PassRequest } from "../records/ledger/slots.ts";
 import type { Context } from "./context.ts";
+import { jobOfRun } from "./job-of-run.ts";
 import { unsupportedWork } from "./work.ts";
 
 /**
@@ -12,10 +13,10 @@ import { unsupportedWork } from "./work.ts";
  */
 export function cannotPrepare(context: Context): PassRequest["cannotPrepare"] {
   if (context.ledger.engine === "sqlite") return () => undefined;
-  return (_run, definition) => {
-    if (!definition) return undefined;
+  return (run, definition) => {
     try {
-      const { work } = context.parseJob(definition);
+      const work = jobOfRun(context, { run, definition })?.work;
+      if (!work) return undefined;
       if (work.kind !== "script") return unsupportedWork(context.work, work);
       return existsSync(join(context.scriptPlace.scriptsFolder, work.script))
         ? undefined

@@ -12,6 +12,7 @@ import type { Run } from "../records/run.ts";
 import { usageFromBudget } from "../records/usage.ts";
 import type { OutputFiles } from "../store/files/output-files.ts";
 import type { Context } from "./context.ts";
+import { jobOfRunOrNothing } from "./job-of-run.ts";
 import type { LiveRun } from "./live-run.ts";
 import { type ClosingPlan, planClosing } from "./plan-closing.ts";
 import type { EndedRun, RecoveryDeps, UnknownPlan, UnknownPlans } from "./recovery.ts";
@@ -96,8 +97,8 @@ interface PlannedUnknown {
 }
 
 async function planUnknown(context: Context, ended: EndedRun, finishedAt: Instant): Promise<PlannedUnknown> {
-  const { run, definition } = ended.taken;
-  const job = definition && parseOrNothing(context, definition);
+  const { run } = ended.taken;
+  const job = jobOfRunOrNothing(context, ended.taken);
   const plan = await planFor(context, { run, outcome: ended.outcome, job, hasBegun: true, finishedAt });
   const usage = await usageOfTree(context, run);
   return { ended, job, plan: { ...plan, ...(usage && { usage }) } };
@@ -170,8 +171,7 @@ async function archive(
 ): Promise<string | undefined> {
   const { run } = live.claimed;
   const body = outputBody(outcome);
-  if (run.jobId === undefined || body.trim() === "" || live.abortReason?.kind === "claimLost")
-    return undefined;
+  if (body.trim() === "" || live.abortReason?.kind === "claimLost") return undefined;
   try {
     return await files.write({
       jobId: run.jobId,
@@ -214,12 +214,4 @@ const ROW_OUTPUT_CHARACTERS = 16_000;
 function exitCodeOf(outcome: Outcome): number | undefined {
   if (outcome.state === "succeeded") return 0;
   return outcome.state === "failed" ? outcome.error.exitCode : undefined;
-}
-
-function parseOrNothing(context: Context, definition: Parameters<Context["parseJob"]>[0]): Job | undefined {
-  try {
-    return context.parseJob(definition);
-  } catch {
-    return undefined;
-  }
 }

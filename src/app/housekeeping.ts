@@ -2,7 +2,7 @@
 
 import { sweepWorkspaces } from "../execute/workspace.ts";
 import { HOUR, MINUTE } from "../kernel/time.ts";
-import type { OutputFiles } from "../store/files/output-files.ts";
+import { JOBLESS_FOLDER, type OutputFiles } from "../store/files/output-files.ts";
 import type { Context } from "./context.ts";
 import { Repeating } from "./repeating.ts";
 
@@ -50,8 +50,8 @@ export class Housekeeping {
     if (clock.monotonicMs() - this.#sweptAtMs < SWEEP_MS) return;
     this.#sweptAtMs = clock.monotonicMs();
     await this.#files.sweep((files) => ledger.knownOutputFiles(files), now);
-    for (const { definition } of await ledger.jobs())
-      await this.#files.keepNewest(definition.jobId, outputFiles);
+    const jobIds = (await ledger.jobs()).map(({ definition }) => definition.jobId);
+    for (const folder of [...jobIds, JOBLESS_FOLDER]) await this.#files.keepNewest(folder, outputFiles);
     await this.#sweepWorkspaces(now);
   }
 

@@ -11,13 +11,12 @@ import type { Random } from "../kernel/ids.ts";
 import type { Log } from "../kernel/log.ts";
 import type { Redact } from "../kernel/redact.ts";
 import { type Clock, type Instant, SECOND } from "../kernel/time.ts";
-import type { Definition } from "../records/definition.ts";
-import type { Job } from "../records/job.ts";
 import type { CloseAnswer, Closing, StartAnswer, StartRun } from "../records/ledger/claims.ts";
 import type { Ledger } from "../records/ledger/index.ts";
 import type { ClaimedRun } from "../records/ledger/slots.ts";
 import type { Outcome } from "../records/outcome.ts";
 import type { ProcessRecord } from "../records/process.ts";
+import { type JobParsers, jobOfRun } from "./job-of-run.ts";
 import { LiveRun } from "./live-run.ts";
 import { untilStored } from "./until-stored.ts";
 import type { Watch } from "./watch.ts";
@@ -31,7 +30,7 @@ export type CloseRun = (input: {
   finishedAt: Instant;
 }) => Promise<Omit<Closing, "claim" | "finishedAt" | "outcome"> & { outcome: Outcome }>;
 
-export interface RunnerDeps {
+export interface RunnerDeps extends JobParsers {
   ledger: Ledger;
   clock: Clock;
   random: Random;
@@ -39,7 +38,6 @@ export interface RunnerDeps {
   redact: Redact;
   work: WorkTable;
   watch: Watch;
-  parseJob(definition: Definition): Job;
   /** Archives output and decides state, retry and deliveries. */
   planClose: CloseRun;
   /** Called whenever a run has ended: a place is free. */
@@ -232,8 +230,8 @@ export class Runner {
   async #work(live: LiveRun): Promise<Outcome> {
     const { definition } = live.claimed;
     try {
-      if (!definition) return preflightFailure("the job of this run has no definition any more");
-      live.job = this.#deps.parseJob(definition);
+      live.job = jobOfRun(this.#deps, live.claimed);
+      if (!live.job) return preflightFailure("the job of this run has no definition any more");
       this.#deps.watch.limits(live.claim.runId, live.job);
       const doWork = this.#deps.work[live.job.work.kind];
       if (!doWork) return preflightFailure(unsupportedWork(this.#deps.work, live.job.work) ?? "no such work");

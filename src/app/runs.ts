@@ -3,6 +3,7 @@
 import { Fault } from "../kernel/errors.ts";
 import { makeId } from "../kernel/ids.ts";
 import type { Instant } from "../kernel/time.ts";
+import type { NewRun } from "../records/ledger/claims.ts";
 import { isTerminal, type Resolution, type Run, type RunEvent, type RunState } from "../records/run.ts";
 import type { Context } from "./context.ts";
 import { jobState, type RunDocument, runDocument } from "./documents.ts";
@@ -162,27 +163,18 @@ async function repeatRun(
 ): Promise<RunDocument> {
   const now = await context.ledger.now();
   const id = makeId(now, context.random);
-  const view = run.jobId === undefined ? undefined : await context.ledger.job(run.jobId);
-  if (!view || view.cursor.removedAt !== undefined) {
-    throw new Fault("input.conflict", `the job of run ${run.id} was removed`, {
-      hint: "Add the job again, then `nightshift job run`.",
-    });
-  }
-  const job = context.parseJob(view.definition);
+  const work = run.jobId === undefined ? ownWork(run) : await jobWork(context, run.id, run.jobId);
   const [queued] = await context.ledger.enqueue([
     {
       id,
       dedupeKey: `manual/${id}`,
       attempt: 1,
       kind: run.kind,
-      jobId: run.jobId,
-      version: view.definition.version,
+      ...work,
       parentId: undefined,
       rootId: id,
       slot: undefined,
       trigger: options.trigger,
-      effects: job.effects,
-      isExclusive: job.overlap !== "allow",
       idempotencyKey: options.idempotencyKey ?? id,
       readyAt: now,
       createdAt: now,
@@ -190,6 +182,28 @@ async function repeatRun(
   ]);
   await context.ledger.wakeOthers();
   return runDocument(queued as Run);
+}
+
+type RepeatedWork = Pick<NewRun, "jobId" | "version" | "effects" | "isExclusive" | "input">;
+
+/** The job as it is now, not as it was. */
+async function jobWork(context: Context, runId: string, jobId: string): Promise<RepeatedWork> {
+  const view = await context.ledger.job(jobId);
+  if (!view || view.cursor.removedAt !== undefined) {
+    throw new Fault("input.conflict", `the job of run ${runId} was removed`, {
+      hint: "Add the job again, then `nightshift job run`.",
+    });
+  }
+  const { effects, overlap } = context.parseJob(view.definition);
+  return { jobId, version: view.definition.version, effects, isExclusive: overlap !== "allow" };
+}
+
+/** Work that is no job's is in the row itself. */
+function ownWork({ id, input, effects, isExclusive }: Run): RepeatedWork {
+  if (input !== undefined) return { jobId: undefined, version: undefined, effects, isExclusive, input };
+  throw new Fault("input.conflict", `run ${id} has neither a job nor work of its own`, {
+    hint: "Start it again the way it was started.",
+  });
 }
 
 /** Why a run is not running, in one sentence. */

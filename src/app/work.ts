@@ -12,7 +12,8 @@ import { systemClock } from "./system.ts";
 
 export interface WorkInput {
   job: Job;
-  definition: Definition;
+  /** Undefined for work that is no job's. */
+  definition: Definition | undefined;
 }
 
 /** Does the work. Calls `ctx.begin` before its first side effect, heeds `ctx.signal`, and never leaves anything running. */
@@ -86,6 +87,6 @@ export function preflightFailure(message: string): Outcome {
 
 /** Whether this version can do such work at all; the sentence says why not. */
 export function unsupportedWork(table: WorkTable, work: Work): string | undefined {
-  if (work.kind === "script" || table[work.kind]) return undefined;
+  if (work.kind === "script" || work.kind === "agent" || table[work.kind]) return undefined;
   return `this version of Nightshift cannot run ${work.kind} jobs yet`;
 }

@@ -13,9 +13,13 @@ import { codeOf, syncFolder, writeFileAtomic } from "./atomic-write.ts";
 /** @source SEMANTICS U2 */
 const UNNAMED_MS = HOUR;
 
+/** The folder below output/ of runs without a job. No job's id begins with `_`. */
+export const JOBLESS_FOLDER = "_agent";
+
 /** What the front matter says. `body` is redacted and bounded by the caller. */
 export interface OutputRecord {
-  jobId: string;
+  /** Undefined for work that is no job's: its folder is `JOBLESS_FOLDER`. */
+  jobId: string | undefined;
   runId: string;
   slot: Instant | undefined;
   createdAt: Instant;
@@ -58,7 +62,7 @@ export function openOutputFiles(root: string): OutputFiles {
   return {
     async write(record) {
       const file = outputFileName(record);
-      const folder = join(outputFolder, safePart(record.jobId));
+      const folder = join(outputFolder, folderOf(record.jobId));
       // The folder's own entry must survive a power cut too.
       if (await mkdir(folder, { recursive: true, mode: 0o700 })) await syncFolder(outputFolder);
       await writeFileAtomic(join(root, file), formatOutput(record));
@@ -66,7 +70,7 @@ export function openOutputFiles(root: string): OutputFiles {
     },
     async writeBeside(record, kind, text) {
       const file = besideName(outputFileName(record), kind);
-      if (await mkdir(join(outputFolder, safePart(record.jobId)), { recursive: true, mode: 0o700 }))
+      if (await mkdir(join(outputFolder, folderOf(record.jobId)), { recursive: true, mode: 0o700 }))
         await syncFolder(outputFolder);
       await writeFileAtomic(join(root, file), text);
       return file;
@@ -102,7 +106,7 @@ function besideName(outputFile: string, kind: BesideKind): string {
 /** Where a run's output goes, relative to the home. */
 export function outputFileName(record: RunFileName): string {
   const stamp = formatStamp(record.slot ?? record.createdAt);
-  return `output/${safePart(record.jobId)}/${stamp}-${safePart(record.runId)}.md`;
+  return `output/${folderOf(record.jobId)}/${stamp}-${safePart(record.runId)}.md`;
 }
 
 /** `2026-11-29T06:00:00Z` → `20261129T060000Z`. */
@@ -184,8 +188,12 @@ function isOurs(name: string): boolean {
   );
 }
 
+function folderOf(jobId: string | undefined): string {
+  return jobId === undefined ? JOBLESS_FOLDER : safePart(jobId);
+}
+
 function isSafePart(part: string): boolean {
-  return /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(part);
+  return part === JOBLESS_FOLDER || /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(part);
 }
 
 function safePart(part: string): string {

@@ -1,0 +1,58 @@
+// `nightshift agent`, MCP's `agent`: one run of an agent that is no job's. Its whole work travels in the row (runs.input).
+
+import { Fault } from "../kernel/errors.ts";
+import { makeId } from "../kernel/ids.ts";
+import { wholeSecond } from "../kernel/time.ts";
+import type { JobDocument } from "../records/job.ts";
+import type { Context } from "./context.ts";
+import { type RunDocument, runDocument } from "./documents.ts";
+import { checkDocument, parseDraft } from "./job-documents.ts";
+
+export interface QueuedAgentRun {
+  run: RunDocument;
+  warnings: readonly string[];
+}
+
+/**
+ * Checks the work as a job's would be (law 8) and queues it for whichever node comes first. Counts for no slot.
+ * Throws `input.refused` for a schedule or another work than an agent's, and all of `checkDocument`.
+ */
+export async function queueAgentRun(context: Context, draft: JobDocument): Promise<QueuedAgentRun> {
+  const parsed = parseDraft(draft);
+  if (parsed.schedule !== undefined || !parsed.run.agent) {
+    throw new Fault("input.refused", "A run without a job does an agent's work, once, now.", {
+      hint: "Give `run.agent` and no schedule; `job add` makes jobs.",
+    });
+  }
+  const now = await context.ledger.now();
+  const { document, job, warnings } = await checkDocument(context, parsed, {
+    now,
+    zone: context.zone,
+    anchor: wholeSecond(now),
+    refusePast: false,
+  });
+  const id = makeId(now, context.random);
+  const [run] = await context.ledger.enqueue([
+    {
+      id,
+      dedupeKey: `manual/${id}`,
+      attempt: 1,
+      kind: "agent",
+      jobId: undefined,
+      version: undefined,
+      parentId: undefined,
+      rootId: id,
+      slot: undefined,
+      trigger: "manual",
+      effects: job.effects,
+      isExclusive: false,
+      idempotencyKey: id,
+      readyAt: now,
+      createdAt: now,
+      // Whichever node claims it reads it in this zone (T1).
+      input: JSON.stringify({ ...document, timezone: job.timezone }),
+    },
+  ]);
+  if (!run) throw new Error(`the ledger took no run ${id}`);
+  return { run: runDocument(run), warnings };
+}
