@@ -205,7 +205,7 @@ export class Outbox {
   async #rest(ms: number): Promise<boolean> {
     if (!this.#isNudged) {
       const wait = linkAbort(this.#stopping.signal);
-      this.#wake = () => wait.abort(new Error("nudged"));
+      this.#wake = () => wait.abort("nudged");
       await this.#pause(ms, wait.signal);
       this.#wake = () => {};
       wait.release();

@@ -109,7 +109,8 @@ async function lockJobs(
 /** The whole row comes back only when somebody needs it: reading it costs more than writing it. */
 async function closeRows(tx: Transaction, candidates: readonly Closing[], json: string): Promise<Closed[]> {
   const needsRow = candidates.some(({ settle, next, known }) => !known && (settle || next));
-  const returned = needsRow ? columnList(RUN, `"runs"`) : `"runs"."id", "runs"."jobId"`;
+  const isKnown = candidates.every(({ known }) => known);
+  const returned = needsRow ? columnList(RUN, `"runs"`) : `"runs"."id"${isKnown ? "" : `, "runs"."jobId"`}`;
   const rows = await tx.all(
     `UPDATE "runs" SET "state" = x."state", "reason" = COALESCE(x."reason", "runs"."reason"), "outcome" = x."outcome", "usage" = x."usage",
        "outputFile" = x."outputFile", "finishedAt" = x."finishedAt", "lastActivityAt" = COALESCE(x."lastActivityAt", "runs"."lastActivityAt")

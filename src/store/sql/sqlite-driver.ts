@@ -70,16 +70,29 @@ async function openLibsql(path: string): Promise<SqliteDatabase> {
   return {
     prepare(sql) {
       const statement = database.prepare(sql);
+      // Rows as arrays: libsql takes twice as long to make objects of them as we do.
+      const names = statement.reader
+        ? statement
+            .raw()
+            .columns()
+            .map(({ name }) => name)
+        : [];
       // An array, always: libsql takes a lone null for an object of named parameters. `all`, never `get`: that one
       // adds an enumerable `_metadata` to the row.
       return {
-        all: (params) => statement.all([...params]) as Row[],
+        all: (params) => (statement.all([...params]) as unknown[][]).map((values) => rowOf(names, values)),
         run: (params) => statement.run([...params]).changes,
       };
     },
     exec: (script) => void database.exec(script),
     close: () => void database.close(),
   };
+}
+
+function rowOf(names: readonly string[], values: readonly unknown[]): Row {
+  const row: Row = {};
+  for (let index = 0; index < names.length; index++) row[names[index] ?? ""] = values[index];
+  return row;
 }
 
 /** libsql gives no code when it cannot open a file; whatever else is wrong with it shows at the first statement. */
