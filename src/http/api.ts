@@ -6,6 +6,8 @@
 import { Hono, type Context as HonoContext } from "hono";
 import type { Context } from "../app/context.ts";
 import { readHealth } from "../app/health.ts";
+import { readMetrics } from "../app/metrics.ts";
+import { metricsText } from "../app/metrics-text.ts";
 import { Fault, isFault, messageOf } from "../kernel/errors.ts";
 import { readBody } from "./bodies.ts";
 import { errorDocument, statusOf } from "./errors.ts";
@@ -55,6 +57,10 @@ export function buildApi(deps: ApiDeps): Hono {
   app.use(async (c, next) => {
     guard(c, deps);
     await next();
+  });
+  app.get("/metrics", async (c) => {
+    const document = await readMetrics(deps.context, { since: 0 });
+    return c.text(metricsText(document), 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
   });
   const description = describeOnce(deps.context.version);
   app.get("/api/openapi.json", async (c) => c.json(await description()));

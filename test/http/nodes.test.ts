@@ -102,3 +102,42 @@ describe("plan", () => {
     expect([400, 404]).toContain(reply.status);
   });
 });
+
+describe("/metrics", () => {
+  test("law 7: counts runs, deliveries and model calls by bounded words, in Prometheus' form, behind the token", async () => {
+    const served = await serve();
+    await served.context.ledger.countModelCalls([
+      {
+        hour: 0,
+        model: 'ma"in',
+        provider: "openai",
+        role: "primary",
+        end: "failed",
+        errorClass: "rateLimit",
+        calls: 2,
+        attempts: 5,
+        inputTokens: 100,
+        outputTokens: 20,
+        cachedInputTokens: 0,
+        microUsd: 1_500,
+        unpricedCalls: 0,
+        totalMs: 3_000,
+        firstTokenMs: 0,
+        firstTokens: 0,
+      },
+    ]);
+    const token = { authorization: `Bearer ${served.context.home.token}` };
+
+    const refused = await fetch(new URL("/metrics", served.server.url));
+    const answer = await fetch(new URL("/metrics", served.server.url), { headers: token });
+    const text = await answer.text();
+
+    expect(refused.status).toBe(401);
+    expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+    expect(text).toContain("# TYPE nightshift_live_runs gauge\nnightshift_live_runs 0\n");
+    const labels = 'model="ma\\"in",provider="openai",role="primary",end="failed",error="rateLimit"';
+    expect(text).toContain(`nightshift_model_attempts_total{${labels}} 5\n`);
+    expect(text).toContain(`nightshift_model_tokens_total{${labels},direction="out"} 20\n`);
+    expect(text).toContain(`nightshift_model_cost_usd_total{${labels}} 0.0015\n`);
+  });
+});

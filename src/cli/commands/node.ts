@@ -52,6 +52,13 @@ export const nodeCommands: readonly CommandSpec[] = [
     load: async () => (await import("../status.ts")).nodeList,
   },
   {
+    path: "metrics",
+    args: "[dump]",
+    summary: "what was counted: runs, deliveries, model calls; dump = Prometheus' text form",
+    options: [["--since <time>", "model calls since an instant, or a duration ago (default: 30 days)"]],
+    load: async () => (await import("../metrics.ts")).metrics,
+  },
+  {
     path: "logs",
     summary: "print the node's own log",
     options: [
