@@ -1,12 +1,22 @@
 // What a node is told at its start, and what others may ask of it.
 
+import type { AgentEvent } from "../records/agent-event.ts";
 import type { CloseAnswer } from "../records/ledger/claims.ts";
 import type { PassResult } from "../records/ledger/slots.ts";
 import type { Context } from "./context.ts";
 import type { LiveRun } from "./live-run.ts";
 
+/** How this process does agents' work, beyond what jobs say. */
+export interface AgentOptions {
+  /** A person watches: the agent may be given the tool to schedule. Default false (law 7). */
+  isAttended?: boolean;
+  /** Told of everything an agent here does, in order, redacted. Must not throw. */
+  onEvent?(event: AgentEvent, runId: string): void;
+}
+
 export interface NodeOptions {
   context: Context;
+  agent?: AgentOptions;
   /** Default: a new one. */
   id?: string;
   /** Entry of the watch thread; undefined = heartbeats on this thread. */

@@ -14,6 +14,7 @@ import type { CloseAnswer } from "../records/ledger/claims.ts";
 import type { PassResult } from "../records/ledger/slots.ts";
 import { makeRewindRules } from "../schedule/cursor-after.ts";
 import { openOutputFiles } from "../store/files/output-files.ts";
+import { agentWork } from "./agent-work.ts";
 import { cannotPrepare } from "./cannot-prepare.ts";
 import { makePlanClose } from "./close-run.ts";
 import type { Context } from "./context.ts";
@@ -27,7 +28,7 @@ import { recoveryDeps } from "./recovery-deps.ts";
 import { Repeating } from "./repeating.ts";
 import { Runner } from "./runner.ts";
 import { Scheduler } from "./scheduler.ts";
-import { scriptWork } from "./script-work.ts";
+import { scriptDeps, scriptWork } from "./script-work.ts";
 import { startsAtOnce } from "./starts-at-once.ts";
 import { Telling } from "./telling.ts";
 import { untilStored } from "./until-stored.ts";
@@ -107,9 +108,14 @@ class Node implements NightshiftNode {
     };
     this.#pipes = makePipePool(context.home.paths.runFolder);
     this.#watch = this.#makeWatch(deps);
+    const commands = scriptDeps(context, this.#pipes);
     this.#runner = new Runner({
       ...context,
-      work: { script: scriptWork(context, this.#pipes), ...context.work },
+      work: {
+        script: scriptWork(commands),
+        agent: agentWork({ context, commands, ...options.agent }),
+        ...context.work,
+      },
       watch: this.#watch,
       planClose: makePlanClose(context, files),
       onFree: (live, answer) => this.#onFree(live, answer),

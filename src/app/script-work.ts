@@ -2,15 +2,15 @@
 
 import { makeMarkIndex } from "../execute/mark-index.ts";
 import type { PipePool } from "../execute/pipe-pool.ts";
-import { runScript } from "../execute/run-script.ts";
+import { runScript, type ScriptDeps } from "../execute/run-script.ts";
 import { makeId } from "../kernel/ids.ts";
 import type { Context } from "./context.ts";
 import { type DoWork, preflightFailure } from "./work.ts";
 
-/** One per node: the index of marked processes and the pipes are shared by its runs. */
-export function scriptWork(context: Context, pipes: PipePool): DoWork {
+/** What scripts and other commands of this node run with; one per node: marks and pipes are shared by its runs. */
+export function scriptDeps(context: Context, pipes: PipePool): ScriptDeps {
   const { clock, redact, host, home, scriptPlace, random } = context;
-  const deps = {
+  return {
     ...scriptPlace,
     clock,
     redact,
@@ -21,6 +21,9 @@ export function scriptWork(context: Context, pipes: PipePool): DoWork {
     marks: makeMarkIndex(clock),
     pipes,
   };
+}
+
+export function scriptWork(deps: ScriptDeps): DoWork {
   return ({ job }, ctx) => {
     if (job.work.kind !== "script") return Promise.resolve(preflightFailure("this is no script job"));
     const { script, args } = job.work;

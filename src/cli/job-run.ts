@@ -1,7 +1,7 @@
 // `job run`: queues a run and prints its id; with no live node, or with --here, this process runs it (U2).
 
 import type { Context } from "../app/context.ts";
-import { isOpen, type RunDocument } from "../app/documents.ts";
+import { isOpen } from "../app/documents.ts";
 import { queueRun } from "../app/jobs.ts";
 import { runHere } from "../app/node.ts";
 import { nodesUp } from "../app/nodes.ts";
@@ -12,9 +12,9 @@ import { parseDuration } from "../kernel/time.ts";
 import type { Run } from "../records/run.ts";
 import type { Options, RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
-import { describeOutcome } from "./format.ts";
 import { type Io, print } from "./io.ts";
 import { isSet } from "./options.ts";
+import { endText, exitOf } from "./run-end.ts";
 
 export const run: RunCommand = async ({ args: [id = ""], options, io, open }) => {
   const waitMs = waitOption(options);
@@ -71,20 +71,4 @@ async function waitForEnd(
 async function newestEnded(context: Context, runId: string): Promise<Run> {
   const newest = await newestAttempt(context, runId);
   return isOpen(newest) ? findRun(context, runId) : newest;
-}
-
-function endText(run: RunDocument): string {
-  const output = run.outcome?.output?.trimEnd();
-  const line = `Run ${run.id}: ${run.outcome ? describeOutcome(run.outcome) : run.state}`;
-  return output ? `${line}\n\n${output}` : line;
-}
-
-function exitOf(run: RunDocument): number {
-  if (run.state === "succeeded" || run.state === "partiallySucceeded") return EXIT.ok;
-  if (run.state === "unknown") return EXIT.unknown;
-  return isFinal(run) ? EXIT.failed : EXIT.waitRanOut;
-}
-
-function isFinal(run: RunDocument): boolean {
-  return run.finishedAt !== null;
 }

@@ -51,7 +51,8 @@ export async function prepareScript(place: ScriptPlace, work: ScriptWork): Promi
   };
 }
 
-async function checkWorkdir(workdir: string | undefined, home: string): Promise<string | undefined> {
+/** The folder, absolute and there; undefined when none is named. Throws `job.invalid`. */
+export async function checkWorkdir(workdir: string | undefined, home: string): Promise<string | undefined> {
   if (workdir === undefined) return undefined;
   const path = workdir === "~" || workdir.startsWith("~/") ? join(home, workdir.slice(1)) : workdir;
   if (!isAbsolute(path) || path.includes("\0"))

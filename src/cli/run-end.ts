@@ -1,0 +1,18 @@
+// How the end of a run is told and what exit code it means (U1): `job run --wait`, `agent`.
+
+import type { RunDocument } from "../app/documents.ts";
+import { EXIT } from "./errors.ts";
+import { describeOutcome } from "./format.ts";
+
+/** `isTold`: its output has been on the screen already. */
+export function endText(run: RunDocument, { isTold = false }: { isTold?: boolean } = {}): string {
+  const output = isTold ? "" : run.outcome?.output?.trimEnd();
+  const line = `Run ${run.id}: ${run.outcome ? describeOutcome(run.outcome) : run.state}`;
+  return output ? `${line}\n\n${output}` : line;
+}
+
+export function exitOf(run: RunDocument): number {
+  if (run.state === "succeeded" || run.state === "partiallySucceeded") return EXIT.ok;
+  if (run.state === "unknown") return EXIT.unknown;
+  return run.finishedAt !== null ? EXIT.failed : EXIT.waitRanOut;
+}
