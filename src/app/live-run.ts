@@ -8,7 +8,7 @@ import type { ClaimedRun } from "../records/ledger/slots.ts";
 import type { ProcessRecord } from "../records/process.ts";
 import type { Claim, NewRunEvent, Run } from "../records/run.ts";
 import type { AbortReason, RunContext } from "../records/run-context.ts";
-import { makeRunLog, type RunLog } from "./run-log.ts";
+import { AGENT_LOG, makeRunLog, type RunLog, SCRIPT_LOG } from "./run-log.ts";
 
 /** Live lines reach the ledger at most this often; a run that is shorter hands them over with its closing. */
 const FLUSH_MS = 250;
@@ -51,7 +51,11 @@ export class LiveRun {
     this.claim = claimed.claim;
     this.#deps = deps;
     this.lastActivityAt = deps.clock.now();
-    this.#runLog = makeRunLog(claimed.run, () => deps.clock.now(), deps.redact);
+    this.#runLog = makeRunLog(claimed.run, {
+      now: () => deps.clock.now(),
+      redact: deps.redact,
+      limits: () => (this.job?.work.kind === "agent" ? AGENT_LOG : SCRIPT_LOG),
+    });
   }
 
   get signal(): AbortSignal {
