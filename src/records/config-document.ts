@@ -10,6 +10,7 @@ import type { AgentDefaults } from "./agent-document.ts";
 import { type EnvFile, parseEnvFile } from "./config-env.ts";
 import { type ConfigInput, configSchema } from "./config-schema.ts";
 import { faultOfIssues, issuesOf } from "./document-issues.ts";
+import type { NamedEnvironments } from "./environment-spec.ts";
 import { retryOf, targetsOf } from "./job-document.ts";
 import type { JobDefaults } from "./job-resolve.ts";
 import { type McpServerConfig, type ModelsConfig, mcpServersOf, modelsOf } from "./models-config.ts";
@@ -54,7 +55,8 @@ export interface Config {
   redact: { patterns: readonly string[] };
   logs: { level: LogLevel };
   models: ModelsConfig;
-  environments: FreeMap;
+  /** As written; `parseEnvironmentSpec` reads a name. */
+  environments: NamedEnvironments;
   orchestrator: FreeMap;
   queues: FreeMap;
   executors: FreeMap;

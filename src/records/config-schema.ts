@@ -3,6 +3,7 @@
 // I1. Secrets and machine-dependent values are written as `${env:NAME}` and stay so until they are used.
 
 import * as z from "zod/mini";
+import { environmentsSchema } from "./environment-spec.ts";
 import {
   budgetSchema,
   catchUpSchema,
@@ -99,7 +100,7 @@ const makeSchema = () =>
     timezone: described("IANA zone of jobs that name none. Left out: the system's.", z.optional(text())),
     defaults: described("What jobs take that say nothing themselves.", z.optional(defaults())),
     models: described("Named models, the one used by default, prices.", z.optional(modelsSchema())),
-    environments: concern("Named environments where commands run."),
+    environments: described("Named environments where commands run.", z.optional(environmentsSchema())),
     deliver: described("Named webhooks, home channels, hosts that may be private.", z.optional(deliver())),
     orchestrator: concern("Limits of the task orchestrator."),
     queues: concern("Task queues: priority and width."),
