@@ -141,7 +141,7 @@ export async function until(holds: () => boolean, what: string): Promise<void> {
   throw new Error(`never happened: ${what}`);
 }
 
-const BLANK_RUN: Omit<Run, "id" | "rootId" | "dedupeKey" | "idempotencyKey"> = {
+export const BLANK_RUN: Omit<Run, "id" | "rootId" | "dedupeKey" | "idempotencyKey"> = {
   attempt: 1,
   kind: "job",
   jobId: "disk-watch",
