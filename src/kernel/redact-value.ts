@@ -2,9 +2,10 @@
 
 import type { Redact } from "./redact.ts";
 
-/** A copy with `change` applied to every string in it, keys too. Other values stay as they are. */
+/** A copy with `change` applied to every string in it, keys too, and to numbers whose digits it changes. */
 export function mapStrings(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === "string") return change(value);
+  if (typeof value === "number") return mapNumber(value, change);
   if (Array.isArray(value)) return value.map((item) => mapStrings(item, change));
   if (typeof value !== "object" || value === null) return value;
   return mapRecord(value, change);
@@ -27,16 +28,32 @@ export function mapRecord(record: object, change: (text: string) => string): Rec
   return changed;
 }
 
-/** Redacts JSON text string by string; text that is no JSON as it stands. Unchanged text is returned as it was. */
+/**
+ * Redacts JSON text string by string, then as a whole, since a key may lie in a list of lines; the result is JSON too.
+ * Text that is no JSON is redacted as it stands; unchanged text is returned as it was.
+ */
 export function redactJson(text: string, redact: Redact): string {
-  const plain = redact(text);
-  // Only a quoted character can hide a secret from the plain way.
-  if (!text.includes("\\")) return plain;
+  const value = parse(text);
+  if (value === undefined) return redact(text);
+  const mapped = JSON.stringify(mapStrings(value, redact));
+  const clean = mapped === JSON.stringify(value) ? text : mapped;
+  const plain = redact(clean);
+  if (plain === clean || parse(plain) !== undefined) return plain;
+  return JSON.stringify({ error: null, redacted: plain });
+}
+
+/** A secret of digits alone may stand as a number. */
+function mapNumber(value: number, change: (text: string) => string): unknown {
+  const text = String(value);
+  const changed = change(text);
+  return changed === text ? value : changed;
+}
+
+/** Undefined for what is no JSON. */
+function parse(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    const clean = JSON.stringify(mapStrings(value, redact));
-    return clean === JSON.stringify(value) ? plain : redact(clean);
+    return JSON.parse(text);
   } catch {
-    return plain;
+    return undefined;
   }
 }

@@ -21,7 +21,8 @@ const SHAPES: readonly RegExp[] = [
   /\bwhsec_[A-Za-z0-9+/=]{16,}/g,
 ];
 const BEARER = /\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{16,}/gi;
-const URL_PASSWORD = /\b([a-z][a-z0-9+.-]{0,30}:\/\/[^\s:/@]*):[^\s@/]+@/gi;
+// A quote ends an address: in JSON the next string would be taken for its password.
+const URL_PASSWORD = /\b([a-z][a-z0-9+.-]{0,30}:\/\/[^\s:/@"<>]*):[^\s@/"<>]+@/gi;
 
 export interface Redact {
   (text: string): string;
@@ -112,10 +113,10 @@ function bearerFrom(text: string): number {
   return /(?:bearer|basic)$/i.test(text.slice(Math.max(0, end - 7), end)) ? runFrom(text, end) : text.length;
 }
 
-/** `scheme://user:pass` with its `@` still to come: any character but space, `/` and `@` may stand there. */
+/** `scheme://user:pass` with its `@` still to come: most characters may stand there. */
 function urlFrom(text: string): number {
   const slashes = text.lastIndexOf("://");
-  if (slashes < 0 || /[\s/@]/.test(text.slice(slashes + 3))) return text.length;
+  if (slashes < 0 || /[\s/@"<>]/.test(text.slice(slashes + 3))) return text.length;
   let start = slashes;
   while (start > 0 && SCHEME.test(text[start - 1] ?? "")) start -= 1;
   return start;

@@ -146,6 +146,26 @@ describe("redaction inside of values", () => {
     expect(redactJson('{"a": hunter2hunter2 \\', redact)).toBe('{"a": [redacted] \\');
   });
 
+  test("an address in one string never takes the next one for its password: JSON stays JSON", () => {
+    const text = JSON.stringify({ url: "http://host", mail: "me@example.org", db: "pg://me:pw@db" });
+    expect(redact(text)).toBe(text.replace("me:pw@", "me:[redacted]@"));
+    expect(redactJson(text, redact)).toBe(text.replace("me:pw@", "me:[redacted]@"));
+  });
+
+  test("a key that lies in a list of lines is hidden, and what is left is JSON", () => {
+    const lines = pem("MIIEowIBAAKCAQEA".repeat(4)).split("\n");
+    const clean = redactJson(JSON.stringify({ lines }), redact);
+    expect(clean).not.toContain("MIIE");
+    expect(JSON.parse(clean)).toEqual({ lines: ["[redacted]"] });
+    const nested = redactJson(JSON.stringify({ a: { first: lines[0] }, rest: lines.slice(1) }), redact);
+    expect(JSON.parse(nested)).toEqual({ error: null, redacted: '{"a":{"first":"[redacted]"]}' });
+  });
+
+  test("a known secret of digits alone is hidden where it stands as a number", () => {
+    const pin = makeRedact(["12345678"]);
+    expect(redactJson('{"pin":12345678,"other":5}', pin)).toBe('{"pin":"[redacted]","other":5}');
+  });
+
   test("keys that become equal keep their values, and none sets a prototype", () => {
     const value = JSON.parse('{"hunter2hunter2": 1, "aaaaaaab": 2, "__proto__": {"x": "hunter2hunter2"}}');
     expect(JSON.stringify(mapStrings(value, redact))).toBe(

@@ -1,10 +1,11 @@
 // The last step of a tool call: what a tool gave back becomes bounded, redacted JSON text for the model. Pure.
 //
-// I1. Strings are redacted before they are quoted or cut, so that neither can hide a secret from its pattern.
+// I1. Strings are redacted before they are quoted or cut, so that neither can hide a secret from its pattern; the whole is
+//     redacted afterwards, since a key may lie in a list of lines.
 
 import { isFault, messageOf, sayFault } from "../../kernel/errors.ts";
 import type { Redact } from "../../kernel/redact.ts";
-import { mapRecord } from "../../kernel/redact-value.ts";
+import { mapRecord, redactJson } from "../../kernel/redact-value.ts";
 import { boundResult } from "./bound-result.ts";
 
 export interface FinalResult {
@@ -21,7 +22,9 @@ export function finaliseResult(result: object, to: { characters: number; redact:
   if (!plain) return errorResult("The tool gave back something that JSON cannot say.", to);
   const { error: given, ...rest } = mapRecord(plain, to.redact);
   const error = given === undefined || given === null ? null : sentenceOf(given);
-  return { ...boundResult({ error, ...rest }, to.characters), error };
+  const bounded = boundResult({ error, ...rest }, to.characters);
+  const text = redactJson(bounded.text, to.redact);
+  return { text, error, isTruncated: bounded.isTruncated };
 }
 
 /** A result that is only an error. */
