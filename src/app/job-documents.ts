@@ -5,6 +5,7 @@ import { selectorText } from "../deliver/targets.ts";
 import { prepareScript } from "../execute/prepare-script.ts";
 import { Fault, isFault } from "../kernel/errors.ts";
 import { formatInstant, type Instant } from "../kernel/time.ts";
+import type { AgentWork } from "../records/agent-work.ts";
 import type { Job, JobDocument } from "../records/job.ts";
 import { parseJobDocument } from "../records/job-document.ts";
 import { resolveJob } from "../records/job-resolve.ts";
@@ -32,6 +33,8 @@ export interface CheckOptions {
   refusePast: boolean;
   /** What cannot be reached or run is a warning instead of a refusal. Default false. */
   isLenient?: boolean;
+  /** A person watches the run: it may be granted the tool to schedule (law 7). Default false. */
+  isAttended?: boolean;
 }
 
 /**
@@ -52,7 +55,7 @@ export async function checkDocument(
   if (parsed && options.refusePast) refusePast(parsed.schedule, options.now);
   const job = context.resolveDocument(fixed, { ...options, zone });
   const warnings = warningsOf(job, parsed?.schedule, options.now);
-  for (const check of [() => checkRoute(context, fixed), () => checkWork(context, job)]) {
+  for (const check of [() => checkRoute(context, fixed), () => checkWork(context, job, options)]) {
     if (options.isLenient) await warnInstead(check, warnings);
     else await check();
   }
@@ -103,13 +106,14 @@ export function resolveDocument(
   });
 }
 
-async function checkWork(context: Context, job: Job): Promise<void> {
+async function checkWork(context: Context, job: Job, options: CheckOptions): Promise<void> {
   const unsupported = unsupportedWork(context.work, job.work);
   if (unsupported) {
     throw new Fault("input.refused", `${unsupported}.`, {
       hint: "Use a script job: --script FILE in the home's scripts/.",
     });
   }
+  if (job.work.kind === "agent") return checkAgentWork(context, { job, agent: job.work.agent }, options);
   if (job.work.kind !== "script") return;
   const { script, args } = job.work;
   await prepareScript(context.scriptPlace, {
@@ -119,6 +123,17 @@ async function checkWork(context: Context, job: Job): Promise<void> {
     env: job.env,
     timezone: job.timezone,
   });
+}
+
+/** Loaded for agents only: what judges them brings models and skills along. */
+async function checkAgentWork(
+  context: Context,
+  { job, agent }: { job: Job; agent: AgentWork },
+  { isAttended = false }: CheckOptions,
+): Promise<void> {
+  const { checkAgent, checkContextFrom } = await import("./agent/check-agent.ts");
+  await checkAgent(context, job, agent, { isAttended, signal: new AbortController().signal });
+  await checkContextFrom(context, job, agent);
 }
 
 function refusePast(schedule: Schedule, now: Instant): void {

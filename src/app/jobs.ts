@@ -7,7 +7,7 @@ import { makeId } from "../kernel/ids.ts";
 import { formatInstant, type Instant, wholeSecond } from "../kernel/time.ts";
 import type { JobDocument } from "../records/job.ts";
 import { formatJobDocument } from "../records/job-document.ts";
-import type { ChangeResult, JobView } from "../records/ledger/slots.ts";
+import { type ChangeResult, HEAD_START_MS, type JobView } from "../records/ledger/slots.ts";
 import type { Context } from "./context.ts";
 import { type JobShowDocument, jobShowDocument, type RunDocument, runDocument } from "./documents.ts";
 import { findJob } from "./find-job.ts";
@@ -133,8 +133,12 @@ export async function removeJob(
   return { id: jobId, keptAt: removed?.keptAt ?? null };
 }
 
-/** Queues a run by hand: uses up no slot (U2). */
-export async function queueRun(context: Context, idOrName: string): Promise<RunDocument> {
+/** Queues a run by hand: uses up no slot (U2). `isForHere`: the caller runs it itself, and goes before every node. */
+export async function queueRun(
+  context: Context,
+  idOrName: string,
+  { isForHere = false }: { isForHere?: boolean } = {},
+): Promise<RunDocument> {
   const [exact, now] = await Promise.all([context.ledger.definition(idOrName), context.ledger.now()]);
   const definition = exact ?? (await findJob(context, idOrName)).definition;
   const job = context.parseJob(definition);
@@ -154,7 +158,7 @@ export async function queueRun(context: Context, idOrName: string): Promise<RunD
       effects: job.effects,
       isExclusive: job.overlap !== "allow",
       idempotencyKey: id,
-      readyAt: now,
+      readyAt: isForHere ? now + HEAD_START_MS : now,
       createdAt: now,
     },
   ]);

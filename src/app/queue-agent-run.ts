@@ -4,9 +4,17 @@ import { Fault } from "../kernel/errors.ts";
 import { makeId } from "../kernel/ids.ts";
 import { wholeSecond } from "../kernel/time.ts";
 import type { JobDocument } from "../records/job.ts";
+import { HEAD_START_MS } from "../records/ledger/slots.ts";
 import type { Context } from "./context.ts";
 import { type RunDocument, runDocument } from "./documents.ts";
 import { checkDocument, parseDraft } from "./job-documents.ts";
+
+export interface QueueOptions {
+  /** A person watches this very process. Default false. */
+  isAttended?: boolean;
+  /** The caller runs it itself, and goes before every node. Default false. */
+  isForHere?: boolean;
+}
 
 export interface QueuedAgentRun {
   run: RunDocument;
@@ -17,7 +25,11 @@ export interface QueuedAgentRun {
  * Checks the work as a job's would be (law 8) and queues it for whichever node comes first. Counts for no slot.
  * Throws `input.refused` for a schedule or another work than an agent's, and all of `checkDocument`.
  */
-export async function queueAgentRun(context: Context, draft: JobDocument): Promise<QueuedAgentRun> {
+export async function queueAgentRun(
+  context: Context,
+  draft: JobDocument,
+  { isAttended = false, isForHere = false }: QueueOptions = {},
+): Promise<QueuedAgentRun> {
   const parsed = parseDraft(draft);
   if (parsed.schedule !== undefined || !parsed.run.agent) {
     throw new Fault("input.refused", "A run without a job does an agent's work, once, now.", {
@@ -30,6 +42,7 @@ export async function queueAgentRun(context: Context, draft: JobDocument): Promi
     zone: context.zone,
     anchor: wholeSecond(now),
     refusePast: false,
+    isAttended,
   });
   const id = makeId(now, context.random);
   const [run] = await context.ledger.enqueue([
@@ -47,7 +60,7 @@ export async function queueAgentRun(context: Context, draft: JobDocument): Promi
       effects: job.effects,
       isExclusive: false,
       idempotencyKey: id,
-      readyAt: now,
+      readyAt: isForHere ? now + HEAD_START_MS : now,
       createdAt: now,
       // Whichever node claims it reads it in this zone (T1).
       input: JSON.stringify({ ...document, timezone: job.timezone }),

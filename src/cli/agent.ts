@@ -22,7 +22,7 @@ export const agent: RunCommand = async ({ args, options, io, open }) => {
   if (!fields.run?.agent) refuseAgentOptions(options);
   const context = await open();
   const origin = readOriginFrom(context, textOption(options, "origin"));
-  const { run, warnings } = await queueAgentRun(context, {
+  const draft: JobDocument = {
     id: slugify(fields.name ?? prompt.slice(0, 50), "agent"),
     // A person who asks for work here and now means this folder, and reads the answer from the terminal.
     workdir: folderFrom(options, io),
@@ -30,7 +30,8 @@ export const agent: RunCommand = async ({ args, options, io, open }) => {
     ...fields,
     run: fields.run ?? {},
     ...(origin && { origin }),
-  } satisfies JobDocument);
+  };
+  const { run, warnings } = await queueAgentRun(context, draft, { isAttended: true, isForHere: true });
   for (const warning of warnings) io.note(warning);
   const lines = makeAgentLines(io);
   await runHere(

@@ -20,7 +20,7 @@ export const run: RunCommand = async ({ args: [id = ""], options, io, open }) =>
   const waitMs = waitOption(options);
   const context = await open();
   const isHere = isSet(options, "here") || (await nodesUp(context)).length === 0;
-  const queued = await queueRun(context, id);
+  const queued = await queueRun(context, id, { isForHere: isHere });
   if (!isHere && waitMs === undefined) {
     print(io, queued, () => `Queued as run ${queued.id}. See \`nightshift run show ${queued.id}\`.`);
     return EXIT.ok;

@@ -81,6 +81,12 @@ export type DigestMissed = (
   now: Instant,
 ) => readonly NewDelivery[];
 
+/**
+ * A run that is meant for the process that queued it becomes ready for others only after this time: should that process
+ * die at once, a node takes it.
+ */
+export const HEAD_START_MS = 60_000;
+
 export interface PassRequest {
   nodeId: string;
   /** Slots up to here are decided: the trusted wall time (T8). */
@@ -92,7 +98,10 @@ export interface PassRequest {
   leaseMs: number;
   /** Jobs decided in one pass; the rest follow in the next. Default 1,000. */
   maxJobs?: number;
-  /** Claim this run and nothing else, decide nothing (`job run --here`): other jobs are none of its business. */
+  /**
+   * Claim this run and nothing else, decide nothing (`job run --here`): other jobs are none of its business. It may be
+   * claimed up to `HEAD_START_MS` before its `readyAt`.
+   */
   onlyRun?: string;
   decide: DecideJob;
   digest: DigestMissed;

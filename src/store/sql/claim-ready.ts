@@ -6,7 +6,7 @@
 
 import type { Instant } from "../../kernel/time.ts";
 import type { Definition } from "../../records/definition.ts";
-import type { ClaimedRun, PassRequest } from "../../records/ledger/slots.ts";
+import { type ClaimedRun, HEAD_START_MS, type PassRequest } from "../../records/ledger/slots.ts";
 import type { Run } from "../../records/run.ts";
 import { columnList, decodeRun, RUN } from "./codecs.ts";
 import type { Columns } from "./columns.ts";
@@ -36,15 +36,16 @@ function omit(columns: Columns, names: readonly string[]): Columns {
   return Object.fromEntries(Object.entries(columns).filter(([name]) => !names.includes(name)));
 }
 
-const ready = (only: string) => `SELECT ${columnList(PENDING_RUN, "r")}, c."strikes" AS "strikes"
+/** A run that was queued for one process may be claimed by it so long before others may. */
+const ready = (due: string, only: string) => `SELECT ${columnList(PENDING_RUN, "r")}, c."strikes" AS "strikes"
   FROM "runs" AS r LEFT JOIN "cursors" AS c ON c."jobId" = r."jobId"
-  WHERE ${isPending("r")} AND r."readyAt" <= ? AND (r."readyAt", r."id") > (?, ?)
+  WHERE ${isPending("r")} AND ${due} AND (r."readyAt", r."id") > (?, ?)
     AND (r."state" = 'queued' OR r."reason" IN ('retry','node'))
     AND (r."slot" IS NULL OR COALESCE(c."isHalted", 0) = 0)
     AND ${NO_LIVE_RUN("r")}${only}
   ORDER BY r."readyAt", r."id" LIMIT ?`;
-const READY = ready("");
-const READY_ONLY = ready(` AND r."id" = ?`);
+const READY = ready(`r."readyAt" <= ?`, "");
+const READY_ONLY = ready(`r."readyAt" <= ? + ${HEAD_START_MS}`, ` AND r."id" = ?`);
 
 interface Candidate {
   run: Run;

@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import { MINUTE } from "../../../src/kernel/time.ts";
 import type { Ledger } from "../../../src/records/ledger/index.ts";
+import { HEAD_START_MS } from "../../../src/records/ledger/slots.ts";
 import { TERMINAL_STATES } from "../../../src/records/run.ts";
 import {
   type Bench,
@@ -219,6 +220,21 @@ export function claimRules(open: () => Promise<Bench>): void {
     await ledger.requestCancel(claim.runId, "me", START);
     expect(await ledger.startRuns([{ claim, startedAt: bench.now() }])).toEqual(["cancelled"]);
     expect((await rowOf(ledger, claim.runId)).startedAt).toBeUndefined();
+  });
+
+  test("U2: a run that was queued for one process is that process's for a minute, then anybody's", async () => {
+    const bench = await open();
+    const [a, b] = [await bench.open(), await bench.open()];
+    const readyAt = bench.now() + HEAD_START_MS;
+    const [mine, orphan] = await a.enqueue([manualRun(bench, { readyAt }), manualRun(bench, { readyAt })]);
+
+    expect((await b.pass(passRequest(bench, { nodeId: "node-b" }))).claimed).toEqual([]);
+    const here = await a.pass(passRequest(bench, { onlyRun: mine!.id }));
+    await bench.advance(HEAD_START_MS);
+    const there = await b.pass(passRequest(bench, { nodeId: "node-b" }));
+
+    expect(here.claimed.map(({ run }) => [run.id, run.owner])).toEqual([[mine!.id, "node-a"]]);
+    expect(there.claimed.map(({ run }) => [run.id, run.owner])).toEqual([[orphan!.id, "node-b"]]);
   });
 
   test("L13: a released claim is queued again with a higher token; a run that began is not", async () => {
