@@ -45,7 +45,7 @@ const ready = (due: string, only: string) => `SELECT ${columnList(PENDING_RUN, "
     AND ${NO_LIVE_RUN("r")}${only}
   ORDER BY r."readyAt", r."id" LIMIT ?`;
 const READY = ready(`r."readyAt" <= ?`, "");
-const READY_ONLY = ready(`r."readyAt" <= ? + ${HEAD_START_MS}`, ` AND r."id" = ?`);
+const READY_ONLY = ready(`r."readyAt" - ${HEAD_START_MS} <= ?`, ` AND r."id" = ?`);
 
 interface Candidate {
   run: Run;
