@@ -114,7 +114,7 @@ describe("a stream of text", () => {
     const stream = makeRedactStream(redact);
     const began = performance.now();
     for (let count = 0; count < 15_000; count++) stream.push("a-b.");
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(performance.now() - began).toBeLessThan(10_000);
   });
 });
 
@@ -134,7 +134,7 @@ describe("redaction of whole texts", () => {
   ])("text made to be slow (%j, %d times) is not", (piece, count) => {
     const began = performance.now();
     redact(piece.repeat(count));
-    expect(performance.now() - began).toBeLessThan(1_500);
+    expect(performance.now() - began).toBeLessThan(6_000);
   });
 });
 
