@@ -1,0 +1,49 @@
+// Pieces put together again: shell quoting inside words, string concatenation, markup between letters, spaced letters.
+
+import { replaceInView, type View } from "./view.ts";
+
+/** Signs that a word was taken apart on purpose: a quote or backslash inside it, `" + "`, `$IFS`, `{a,b}`. */
+const TAKEN_APART =
+  /[a-z0-9/]["']{2}[a-z/]|[a-z/]"[a-z/]|["'][ \t]*[+.][ \t]*["']|(?<![\\:\w])[a-z/]{1,12}\\[a-z/]|\$\{?ifs|\{[a-z]{2,12},[^\s{}]/;
+
+const SEAMS =
+  /["'][ \t]{0,4}[+.][ \t]{0,4}["']|\$\{ifs\}(?:\$\d)?|\$ifs(?:\$\d)?|\{([a-z/][^\s{},]{0,40}(?:,[^\s{},]{1,80}){1,6})\}|\\(?=[a-z/])|["']/g;
+
+/** The view with words put together as a shell or a script would; undefined when nothing was taken apart. */
+export function joinWords(view: View): View | undefined {
+  if (!TAKEN_APART.test(view.text)) return undefined;
+  return replaceInView(view, SEAMS, ([seam, braces]) => {
+    if (braces !== undefined) return braces.replaceAll(",", " ");
+    return seam.startsWith("$") ? " " : "";
+  });
+}
+
+const MARKUP = /<\/?[a-z][^<>\n]{0,80}>/g;
+
+/** The view without HTML tags between words; undefined when it holds none. */
+export function withoutMarkup(view: View): View | undefined {
+  return replaceInView(view, MARKUP, () => "");
+}
+
+const SPACED = /(?<![a-z0-9])(?:[a-z0-9][ ._\-*|/,]){4,}[a-z0-9](?![a-z0-9])/g;
+
+/** The view with `s p a c e d` letters pulled together; undefined when there are none. */
+export function pullTogether(view: View): View | undefined {
+  return replaceInView(view, SPACED, ([run]) => run.replace(/[^a-z0-9]/g, ""));
+}
+
+/** Variables that hold a few letters, `a=ca; b=t; $a$b`, are put in where they are used. */
+export function withVariables(view: View): View | undefined {
+  const values = new Map<string, string>();
+  for (const [, name = "", value = ""] of view.text.matchAll(SHORT_VARIABLE)) values.set(name, value);
+  if (values.size === 0) return undefined;
+  return replaceInView(view, USE, ([use, name = ""]) => values.get(name) ?? use);
+}
+
+const SHORT_VARIABLE = /(?<![\w$-])([a-z_]\w{0,15})=["']?([a-z/.~-]{1,12})["']?(?=[\s;&]|$)/g;
+const USE = /\$\{?([a-z_]\w{0,15})\}?/g;
+
+/** Letters only, full stops kept as borders: for phrases whose spaces were moved or taken away. */
+export function squeeze(view: View): View | undefined {
+  return replaceInView(view, /[^a-z.!?;:]+/g, () => "");
+}

@@ -1,0 +1,58 @@
+// Hidden pieces: base64, hex, tag characters and variation selectors that spell a text of their own.
+//
+// I1. A piece counts only if it decodes to readable text; keys, digests and images do not.
+
+/** A decoded piece and where its carrier begins in the original. */
+export interface Piece {
+  text: string;
+  offset: number;
+}
+
+/** Readable texts that other characters carry. */
+export function hiddenPieces(text: string): Piece[] {
+  const pieces: Piece[] = [];
+  for (const [pattern, decode] of CARRIERS) {
+    for (const match of text.matchAll(pattern)) {
+      const decoded = decode(match[0]);
+      if (isReadable(decoded)) pieces.push({ text: decoded, offset: match.index });
+    }
+  }
+  return pieces;
+}
+
+const CARRIERS: readonly (readonly [pattern: RegExp, decode: (carrier: string) => string])[] = [
+  [/[A-Za-z0-9+/_-]{14,}={0,2}/g, decodeBase64],
+  [/(?<![0-9A-Za-z])(?:(?:0x)?[0-9a-fA-F]{2}[\s:,]{0,2}){6,}/g, decodeHex],
+  [/[\u{e0020}-\u{e007e}]{4,}/gu, decodeTags],
+  [/[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]{4,}/gu, decodeSelectors],
+];
+
+function decodeBase64(carrier: string): string {
+  // A sentence's words are letters only; encoded text has digits or both cases.
+  if (!/[a-z]/.test(carrier) || !/[A-Z0-9+/]/.test(carrier)) return "";
+  // UTF-16, as PowerShell takes it, has a NUL behind each letter.
+  return Buffer.from(carrier, "base64").toString("utf8").replaceAll("\0", "");
+}
+
+function decodeHex(carrier: string): string {
+  return Buffer.from(carrier.replace(/0x|[\s:,]/g, ""), "hex").toString("utf8");
+}
+
+function decodeTags(carrier: string): string {
+  return [...carrier].map((tag) => String.fromCharCode((tag.codePointAt(0) ?? 0) - 0xe0000)).join("");
+}
+
+function decodeSelectors(carrier: string): string {
+  const bytes = [...carrier].map((selector) => {
+    const point = selector.codePointAt(0) ?? 0;
+    return point < 0x10000 ? point - 0xfe00 : point - 0xe0100 + 16;
+  });
+  return Buffer.from(bytes).toString("utf8");
+}
+
+/** At least six characters, nearly all of them printable ASCII or whole letters of another script. */
+function isReadable(text: string): boolean {
+  if (text.length < 6) return false;
+  const odd = text.match(/[^\x20-\x7e\n\r\t\p{L}]/gu)?.length ?? 0;
+  return odd * 20 <= text.length;
+}

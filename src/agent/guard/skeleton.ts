@@ -1,0 +1,41 @@
+// Look-alikes: letters of other scripts, and digits, read as the Latin letter that they resemble.
+//
+// I1. Only ever an additional view: text in Greek or Cyrillic is also scanned as what it is.
+// @source Unicode UTS #39 confusables; the ones that are used in practice.
+
+import { replaceInView, type View } from "./view.ts";
+
+/** Each look-alike next to the letter it passes for, in folded (lower-case) form. */
+const PAIRS =
+  "аa еe оo рp сc уy хx іi јj ѕs һh ԁd ԛq ԝw вb кk мm нh тt пn ӏl гr зz ьb " +
+  "αa εe ιi οo ρp σo ςc υu νv κk τt χx ηn ωw βb γy μu λl δd " +
+  "ɑa ɡg ɩi ʀr ᴀa ʙb ᴄc ᴅd ᴇe ꜰf ɢg ʜh ɪi ᴊj ᴋk ʟl ᴍm ɴn ᴏo ᴘp ꜱs ᴛt ᴜu ᴠv ᴡw ʏy ᴢz " +
+  "օo սu հh ոn ցg զq ⲟo ꓲi ꓳo ⅼl ℮e";
+
+const LATIN = new Map(
+  PAIRS.split(" ").map((pair) => {
+    const [like = "", latin = ""] = [...pair];
+    return [like, latin] as const;
+  }),
+);
+const LOOK_ALIKE = new RegExp(`[${[...LATIN.keys()].join("")}]`, "gu");
+
+/** The view with look-alikes of other scripts in Latin; undefined when it holds none. */
+export function asLatin(view: View): View | undefined {
+  return view.offsets && replaceInView(view, LOOK_ALIKE, ([letter]) => LATIN.get(letter) ?? letter);
+}
+
+const DIGITS = new Map(
+  [..."0o1i3e4a5s7t@a$s!i"].map((_, index, all) => [all[index * 2], all[index * 2 + 1]]),
+);
+/** Digits with a letter right behind: `prev1ous`, not `web01` or `ed25519`. */
+const DISGUISED = /(?<![\w.$@/-])[a-z]{0,12}[013457@$][a-z013457@$]{2,20}(?![\w.@/-])/g;
+
+/** The view with digits inside words as the letters they resemble; undefined when there are none. */
+export function withoutDigits(view: View): View | undefined {
+  return replaceInView(view, DISGUISED, ([word]) =>
+    /[a-z].*[013457@$].*[a-z]|^[013457@$][a-z]/.test(word)
+      ? word.replace(/[013457@$]/g, (digit) => DIGITS.get(digit) ?? digit)
+      : word,
+  );
+}
