@@ -14,7 +14,7 @@ import type { DoWork } from "../../src/app/work.ts";
 import { HOUR, MINUTE } from "../../src/kernel/time.ts";
 import type { Job, JobDocument } from "../../src/records/job.ts";
 import { openOutputFiles } from "../../src/store/files/output-files.ts";
-import { testContext } from "../support/home.ts";
+import { agentContext } from "../support/agent-home.ts";
 
 /** Answers with what it was asked, as the model would whose tongue is tied. */
 function echoingAgent(seen: Job[] = []): DoWork {
@@ -33,7 +33,7 @@ const asking = (prompt: string, extra: Partial<JobDocument> = {}): JobDocument =
 });
 
 function contextWith(seen: Job[] = []): Promise<Context> {
-  return testContext({ work: { agent: echoingAgent(seen) } });
+  return agentContext({ work: { agent: echoingAgent(seen) } });
 }
 
 test("U2: a run without a job does its own work, keeps its output in output/_agent/ and is delivered", async () => {
