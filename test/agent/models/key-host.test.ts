@@ -59,13 +59,12 @@ describe("S4: a provider's key goes to its own hosts", () => {
   });
 
   test("says which host it is, and what to write instead; never a password in the address", () => {
-    const error = (() => {
-      try {
-        ask("openai", "https://user:hunter2@api.openai.com/v1", "OPENAI_API_KEY")();
-      } catch (thrown) {
-        return thrown;
-      }
-    })();
+    let error: unknown;
+    try {
+      ask("openai", "https://user:hunter2@api.openai.com/v1", "OPENAI_API_KEY")();
+    } catch (thrown) {
+      error = thrown;
+    }
     expect(error).toMatchObject({
       hint: "Write the address as https://api.openai.com/v1, if that is meant.",
     });
