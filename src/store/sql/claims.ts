@@ -11,7 +11,7 @@ import type { Dialect } from "./dialect.ts";
 import { isLive, isPending, requestCancels } from "./endings.ts";
 import { encodeEvents, insertEvents } from "./events.ts";
 import { bornRun, insertion, insertRuns } from "./run-rows.ts";
-import { leaseClock, type Store, write } from "./store.ts";
+import { leaseClock, type Store, type Transaction, write } from "./store.ts";
 
 const CLAIM: Columns = { runId: "text", owner: "text", token: "int" };
 const MATCHES = `"runs"."id" = x."runId" AND "runs"."token" = x."token" AND "runs"."owner" = x."owner"`;
@@ -103,17 +103,24 @@ const KEY: Columns = { dedupeKey: "text", attempt: "int" };
 export async function enqueue(store: Store, runs: readonly NewRun[]): Promise<readonly Run[]> {
   if (runs.length === 0) return [];
   const rows = runs.map((run) => ({ ...run, state: "queued" as const }));
+  // On SQLite a node of this process is told before the commit, so that its claim shares it: one fsync from call to start.
   // Several rows may meet another transaction's in another order; one cannot, and needs no transaction to be repeated.
   const isOneStatement = store.dialect.engine === "postgres" && rows.length === 1;
   const held = isOneStatement
     ? await enqueueAtOnce(store, rows)
-    : await write(store, async (tx) => {
-        const isNew = await insertRuns(tx, rows);
-        for (const run of rows) if (isNew.has(run.id)) tx.emit(queuedEvent(run));
-        return isNew.size === rows.length ? rows.map(bornRun) : readHolders(tx, rows);
-      });
-  await store.wake();
+    : await write(store, (tx) => insertQueued(tx, rows), store.wakeOwn);
+  if (store.dialect.engine === "postgres") store.wakeOwn();
+  await store.wakeOthers();
   return held;
+}
+
+async function insertQueued(
+  tx: Transaction,
+  rows: readonly (NewRun & { state: "queued" })[],
+): Promise<readonly Run[]> {
+  const isNew = await insertRuns(tx, rows);
+  for (const run of rows) if (isNew.has(run.id)) tx.emit(queuedEvent(run));
+  return isNew.size === rows.length ? rows.map(bornRun) : readHolders(tx, rows);
 }
 
 function queuedEvent({ id, jobId, createdAt, trigger }: NewRun): NewRunEvent {

@@ -26,9 +26,13 @@ export interface Statements {
 export interface Connection extends Statements {
   readonly engine: EngineName;
   /**
-   * Runs `work` in one write transaction (SQLite: BEGIN IMMEDIATE). A serialization failure or deadlock of PostgreSQL
-   * runs `work` again, so it must be repeatable.
+   * Runs `work` in one write transaction (SQLite: BEGIN IMMEDIATE). A serialization failure or deadlock of PostgreSQL, and
+   * on SQLite the failure of another one that shares the commit, run `work` again, so it must be repeatable.
+   * `invite` is called on SQLite between the work and its commit: a transaction that it sets off shares the commit.
    */
-  transaction<Result>(work: (statements: Statements) => Promise<Result>): Promise<Result>;
+  transaction<Result>(
+    work: (statements: Statements) => Promise<Result>,
+    invite?: () => void,
+  ): Promise<Result>;
   close(): Promise<void>;
 }

@@ -56,10 +56,13 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const connection = await openConnection(options);
   try {
     await migratePatiently(connection);
-    const wakes = withOwnListeners(await openWakes(options, connection));
+    const elsewhere = await openWakes(options, connection);
+    const wakes = withOwnListeners(elsewhere);
     const { clock, random, host } = options;
     const dialect = DIALECTS[connection.engine];
-    const store: Store = { connection, dialect, clock, random, host, wake: () => wakes.wakeOthers() };
+    const { wakeOthers: wake, wakeOwn } = wakes;
+    const wakeOthers = () => elsewhere.wakeOthers();
+    const store: Store = { connection, dialect, clock, random, host, wake, wakeOwn, wakeOthers };
     await alignEventOffset(store);
     return bindStore(makeLedger(store, wakes), store);
   } catch (error) {
@@ -106,8 +109,11 @@ async function openWakes({ url, random, clock, runFolder }: LedgerOptions, conne
 }
 
 /** A surface and a node in one process share this ledger: they must hear of each other's changes too (L11). */
-function withOwnListeners(wakes: Wakes): Wakes {
+function withOwnListeners(wakes: Wakes): Wakes & { wakeOwn(): void } {
   const own = new Set<() => void>();
+  const wakeOwn = () => {
+    for (const listener of [...own]) listener();
+  };
   return {
     onChange(listener) {
       own.add(listener);
@@ -118,9 +124,10 @@ function withOwnListeners(wakes: Wakes): Wakes {
       };
     },
     async wakeOthers() {
-      for (const listener of [...own]) listener();
+      wakeOwn();
       await wakes.wakeOthers();
     },
+    wakeOwn,
     close: () => wakes.close(),
   };
 }

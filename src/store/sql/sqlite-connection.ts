@@ -1,6 +1,6 @@
 // SQLite as a Connection: one session per process and ledger, durable on every commit.
 //
-// I1. The driver is synchronous, our transactions are not: the mutex keeps other callers' statements out of them.
+// I1. The driver is synchronous, our transactions are not: turns keep other callers' statements out of them.
 // I2. Nothing waits longer than `BUSY_TIMEOUT_MS` for another process (L11); then it is `store.busy`.
 // I3. A single write, too, is a transaction of its own: libsql leaves a statement that met BUSY unfinished, and one that
 //     is not BEGIN then pins this session to its old snapshot, so that every later BEGIN IMMEDIATE fails for ever.
@@ -8,8 +8,8 @@
 import { chmod, open } from "node:fs/promises";
 import type { Connection, Row, SqlValue, Statements } from "./connection.ts";
 import { sqliteFault } from "./faults.ts";
-import { makeMutex } from "./mutex.ts";
 import { openSqliteDatabase, type SqliteDatabase, type SqliteDriverName } from "./sqlite-driver.ts";
+import { makeTurns } from "./sqlite-turns.ts";
 
 /** L11: the event loop stands still for at most this long. */
 const BUSY_TIMEOUT_MS = 50;
@@ -62,26 +62,21 @@ function prepareSession(database: SqliteDatabase): void {
 }
 
 function makeConnection(database: SqliteDatabase): Connection {
-  const lock = makeMutex();
   const statements = makeStatements(database);
+  const { alone, together } = makeTurns({
+    begin: () => statements.run("BEGIN IMMEDIATE"),
+    commit: () => statements.run("COMMIT"),
+    rollback: () => statements.run("ROLLBACK"),
+  });
   let isClosed = false;
-
-  async function alone<Result>(work: () => Promise<Result>): Promise<Result> {
-    const release = await lock();
-    try {
-      return await work();
-    } finally {
-      release();
-    }
-  }
 
   return {
     engine: "sqlite",
     all: (sql, params) => alone(() => statements.all(sql, params)),
     get: (sql, params) => alone(() => statements.get(sql, params)),
-    run: (sql, params) => alone(() => transact(statements, (tx) => tx.run(sql, params))),
+    run: (sql, params) => together(() => statements.run(sql, params)),
     exec: (script) => alone(() => statements.exec(script)),
-    transaction: (work) => alone(() => transact(statements, work)),
+    transaction: (work, invite) => together(() => work(statements), invite),
     close: () =>
       alone(async () => {
         if (isClosed) return;
@@ -89,22 +84,6 @@ function makeConnection(database: SqliteDatabase): Connection {
         database.close();
       }),
   };
-}
-
-async function transact<Result>(
-  statements: Statements,
-  work: (statements: Statements) => Promise<Result>,
-): Promise<Result> {
-  await statements.run("BEGIN IMMEDIATE");
-  try {
-    const result = await work(statements);
-    await statements.run("COMMIT");
-    return result;
-  } catch (error) {
-    // After a full disk SQLite may have rolled back by itself; then there is nothing left to undo.
-    await statements.run("ROLLBACK").catch(() => {});
-    throw error;
-  }
 }
 
 function makeStatements(database: SqliteDatabase): Statements {

@@ -18,8 +18,11 @@ export interface Store {
   readonly clock: Clock;
   readonly random: Random;
   readonly host: HostIdentity;
-  /** Tells other processes; never throws. */
+  /** Tells this process and others; never throws. */
   wake(): Promise<void>;
+  /** The two halves of it. Who is told in this process reads through this connection, and so after an open transaction. */
+  wakeOwn(): void;
+  wakeOthers(): Promise<void>;
 }
 
 const stores = new WeakMap<object, Store>();
@@ -44,10 +47,11 @@ export interface Transaction extends Statements {
   emit(event: NewRunEvent): void;
 }
 
-/** Runs `work` in one write transaction with its events. `work` may run again (see `Connection.transaction`). */
+/** Runs `work` in one write transaction with its events. For `invite`, and for `work` running again: `Connection.transaction`. */
 export async function write<Result>(
   store: Store,
   work: (tx: Transaction) => Promise<Result>,
+  invite?: () => void,
 ): Promise<Result> {
   return store.connection.transaction(async (statements) => {
     const events: NewRunEvent[] = [];
@@ -60,7 +64,7 @@ export async function write<Result>(
     const result = await work(tx);
     await appendEvents(tx, events);
     return result;
-  });
+  }, invite);
 }
 
 /** Stands for a boot where the server's own clock counts. */
