@@ -42,6 +42,8 @@ export interface CommandResult {
 export interface SpawnedCommand {
   /** In the environment's own numbering; undefined where it tells none. */
   pid: number | undefined;
+  /** Where it was started, as far as is known. */
+  cwd: string;
   stdout: NodeJS.ReadableStream;
   /** Absent with a terminal: then everything comes through stdout. */
   stderr: NodeJS.ReadableStream | undefined;

@@ -32,6 +32,14 @@ export interface EnvironmentDeps {
   pipes?: PipePool;
 }
 
+/** Whether an environment can be used here. */
+export type EnvironmentCheck =
+  | { usable: true; notes: string[] }
+  | { usable: false; why: string; hint: string };
+
+/** What a check may look at: programs are found along `nodeEnv.PATH`. */
+export type CheckDeps = Pick<EnvironmentDeps, "nodeEnv">;
+
 export const DEFAULT_GRACE_MS = 2_000;
 
 /** A program that was started inside. */

@@ -251,5 +251,5 @@ async function spawn(opened: Opened, command: string, options: SpawnOptions): Pr
   });
   const end = (graceMs?: number) =>
     place.end(callId, { graceMs: graceMs ?? deps.graceMs ?? DEFAULT_GRACE_MS, launched });
-  return spawnedOver(launched, { nonce: callId, isPty: options.pty !== undefined, end });
+  return spawnedOver(launched, { nonce: callId, cwd: options.cwd ?? opened.session.cwd, end });
 }

@@ -9,7 +9,7 @@ import { type ClosingWord, makeTrailerFilter } from "./trailer.ts";
 
 export interface SpawnedOptions {
   nonce: string;
-  isPty: boolean;
+  cwd: string;
   end(graceMs?: number): Promise<{ survivors: number }>;
 }
 
@@ -25,6 +25,7 @@ export function spawnedOver(launched: Launched, options: SpawnedOptions): Spawne
   const exited = Promise.race([word.then(exitOfWord), launched.exited]);
   return {
     pid: launched.pid,
+    cwd: options.cwd,
     stdout,
     stderr,
     write: (data) => writeTo(launched, data),

@@ -1,0 +1,106 @@
+// Which backends there are: one line each. A backend's code is loaded when it is used.
+//
+// I1. What is not built yet, or cannot work here, answers `environment.unusable` with what to do; never a silent fallback
+//     to this machine.
+
+import { Fault, isFault } from "../../kernel/errors.ts";
+import type { Environment } from "../../records/environment.ts";
+import { type Backend, type EnvironmentSpec, formatEnvironment } from "../../records/environment-spec.ts";
+import type { LocalOptions } from "./local.ts";
+import type { CheckDeps, EnvironmentCheck, EnvironmentDeps } from "./place.ts";
+
+export type { EnvironmentCheck } from "./place.ts";
+
+interface BackendEntry<Spec extends EnvironmentSpec> {
+  open(deps: EnvironmentDeps, spec: Spec, options: OpenOptions): Promise<Environment>;
+  check(deps: CheckDeps, spec: Spec): Promise<EnvironmentCheck>;
+}
+
+export interface OpenOptions {
+  /** For an agent's terminal on this machine (S1); other backends do not see this machine at all. */
+  local?: LocalOptions;
+}
+
+type Table = { [Name in Backend]: BackendEntry<Extract<EnvironmentSpec, { backend: Name }>> };
+
+const TABLE: Table = {
+  local: {
+    open: async (deps, spec, { local }) => (await import("./local.ts")).openLocal(deps, spec, local),
+    check: async (deps, spec) => (await import("./check-local.ts")).checkLocal(deps, spec),
+  },
+  docker: notBuilt("docker"),
+  ssh: notBuilt("ssh"),
+  singularity: notBuilt("singularity"),
+  modal: notBuilt("modal"),
+  daytona: notBuilt("daytona"),
+  vercel: notBuilt("vercel"),
+};
+
+/** Opens an environment. Throws Fault `environment.unusable` or `environment.broken`. */
+export function openEnvironment(
+  deps: EnvironmentDeps,
+  spec: EnvironmentSpec,
+  options: OpenOptions = {},
+): Promise<Environment> {
+  return entryOf(spec).open(deps, spec, options);
+}
+
+/** Whether it can be used here, or why not and what to do. Changes nothing, fetches nothing. Never throws. */
+export async function checkEnvironment(deps: CheckDeps, spec: EnvironmentSpec): Promise<EnvironmentCheck> {
+  try {
+    return await entryOf(spec).check(deps, spec);
+  } catch (error) {
+    if (isFault(error)) return { usable: false, why: error.message, hint: error.hint };
+    throw error;
+  }
+}
+
+/** The table's types tie name and spec together; TypeScript cannot see it through an index. */
+function entryOf(spec: EnvironmentSpec): BackendEntry<EnvironmentSpec> {
+  return TABLE[spec.backend] as BackendEntry<EnvironmentSpec>;
+}
+
+const WHAT: Readonly<Record<Backend, string>> = {
+  local: "on this machine, as the node's user",
+  docker: "in a container",
+  ssh: "on another machine, over OpenSSH",
+  singularity: "in an Apptainer or Singularity instance",
+  modal: "in a Modal sandbox",
+  daytona: "in a Daytona sandbox",
+  vercel: "in a Vercel sandbox",
+};
+
+/** One line for people: what it is and where its commands run. */
+export function describeEnvironment(spec: EnvironmentSpec): string {
+  const parts = [WHAT[spec.backend]];
+  if (spec.backend === "local" && spec.sandbox) parts.push("in a bubblewrap sandbox without a network");
+  if ("network" in spec && spec.network === "none") parts.push("without a network");
+  if ("limits" in spec && spec.limits) parts.push(...describeLimits(spec.limits));
+  if ("scope" in spec && spec.scope) parts.push(`scope ${spec.scope}`);
+  return `${formatEnvironment(spec)}: ${parts.join(", ")}`;
+}
+
+function describeLimits({
+  cpu,
+  memoryMb,
+  pids,
+}: NonNullable<Extract<EnvironmentSpec, { backend: "local" }>["limits"]>): string[] {
+  return [
+    ...(cpu === undefined ? [] : [`${cpu} cores`]),
+    ...(memoryMb === undefined ? [] : [`${memoryMb} MB`]),
+    ...(pids === undefined ? [] : [`${pids} processes`]),
+  ];
+}
+
+function notBuilt<Name extends Backend>(
+  backend: Name,
+): BackendEntry<Extract<EnvironmentSpec, { backend: Name }>> {
+  const why = `the backend ${backend} is not part of this version`;
+  const hint = "Use local, docker:IMAGE or ssh:user@host.";
+  return {
+    open: async () => {
+      throw new Fault("environment.unusable", why, { hint });
+    },
+    check: async () => ({ usable: false, why, hint }),
+  };
+}
