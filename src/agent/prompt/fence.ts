@@ -5,7 +5,7 @@
 
 /** The content below `label`, between fences. Backticks are what models know as the border of quoted text. */
 export function fenced(label: string, content: string): string {
-  const longest = Math.max(2, ...[...content.matchAll(/`+/g)].map(([run]) => run.length));
+  const longest = (content.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
   const fence = "`".repeat(longest + 1);
   const text = content.endsWith("\n") || content === "" ? content : `${content}\n`;
   return `${label.replace(/\s+/g, " ").trim()}\n${fence}\n${text}${fence}`;
