@@ -171,7 +171,9 @@ async function archive(
 ): Promise<string | undefined> {
   const { run } = live.claimed;
   const body = outputBody(outcome);
-  if (body.trim() === "" || live.abortReason?.kind === "claimLost") return undefined;
+  // An agent's conversation lies beside its output, so there must be one to lie beside.
+  const hasConversation = outcome.usage?.turns !== undefined;
+  if ((body.trim() === "" && !hasConversation) || live.abortReason?.kind === "claimLost") return undefined;
   try {
     return await files.write({
       jobId: run.jobId,

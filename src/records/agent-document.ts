@@ -13,6 +13,8 @@ export interface AgentDefaults {
   toolsets?: readonly string[] | undefined;
   maxTurns?: number | undefined;
   budget?: BudgetLimit | undefined;
+  /** Hosts, addresses or CIDR ranges that the web tool may reach although they are private. */
+  allowPrivate?: readonly string[] | undefined;
 }
 
 /** Non-interactive invocations of known agents. @source each program's own manual of its print or exec mode. */

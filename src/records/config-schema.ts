@@ -48,6 +48,7 @@ const agentDefaults = () =>
     toolsets: z.optional(z.array(text())),
     maxTurns: z.optional(count()),
     budget: z.optional(budgetSchema),
+    allowPrivate: z.optional(z.array(text())),
   });
 
 const defaults = () =>

@@ -1,0 +1,98 @@
+// Where an agent works: its folder, its environment, its background processes. Opened together, ended together.
+
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { makeProcesses } from "../../execute/background/processes.ts";
+import { commandEnv } from "../../execute/command-env.ts";
+import { openEnvironment } from "../../execute/environments/index.ts";
+import { checkWorkdir } from "../../execute/prepare-script.ts";
+import { leaveWorkspace, redactWith, type ScriptDeps } from "../../execute/run-script.ts";
+import { openWorkspace } from "../../execute/workspace.ts";
+import type { Redact } from "../../kernel/redact.ts";
+import type { Processes } from "../../records/background.ts";
+import type { Environment } from "../../records/environment.ts";
+import { parseEnvironmentSpec } from "../../records/environment-spec.ts";
+import type { Job } from "../../records/job.ts";
+import type { Outcome } from "../../records/outcome.ts";
+import type { RunContext } from "../../records/run-context.ts";
+import { JOBLESS_FOLDER } from "../../store/files/output-files.ts";
+import type { Context } from "../context.ts";
+
+export interface Place {
+  environment: Environment;
+  processes: Processes;
+  /** What the file tools may touch inside the home (S1). */
+  allowed: readonly string[];
+  /** Whether commands see this machine's own files. */
+  isLocal: boolean;
+  /** Hides the job's own secrets too. */
+  redact: Redact;
+  /** Ends everything in it. The workspace stays where the run did not succeed and left something. */
+  close(outcome: Outcome | undefined): Promise<void>;
+}
+
+/** Throws `job.invalid`, `environment.*`. Whatever was opened by then is closed. */
+export async function openPlace(
+  { context, commands }: { context: Context; commands: ScriptDeps },
+  job: Job,
+  ctx: RunContext,
+): Promise<Place> {
+  const { home, config } = context;
+  const env = commandEnv({ ...commands, ...ctx, jobEnv: job.env, timezone: job.timezone });
+  const spec = parseEnvironmentSpec(job.environment, config.environments);
+  const workdir = await checkWorkdir(job.workdir, context.env.HOME ?? "/");
+  const workspace =
+    workdir === undefined ? await openWorkspace(home.paths.workspacesFolder, ctx.run.id) : undefined;
+  const tempFolder = join(home.paths.runFolder, "agents", ctx.run.id);
+  await mkdir(tempFolder, { recursive: true, mode: 0o700 });
+  const output = join(home.paths.outputFolder, ctx.run.jobId ?? JOBLESS_FOLDER);
+  const allowed = [...(workspace === undefined ? [] : [workspace]), output, home.paths.skillsFolder];
+  const leave = async (outcome: Outcome | undefined) => {
+    await rm(tempFolder, { recursive: true, force: true });
+    if (workspace !== undefined) await leaveWorkspace(workspace, outcome, ctx);
+  };
+  const redact = redactWith(commands.redact, job.env, env);
+  const deps = {
+    clock: context.clock,
+    log: context.log,
+    newId: commands.newId,
+    env,
+    jobEnvNames: Object.keys(job.env),
+    nodeEnv: context.env,
+    workdir: workdir ?? workspace ?? home.paths.workspacesFolder,
+    tempFolder,
+    ...(commands.pipes && { pipes: commands.pipes }),
+  };
+  try {
+    const environment = await openEnvironment(deps, spec, {
+      hide: { folders: [home.paths.root], except: allowed },
+    });
+    const processes = makeProcesses({ ...deps, environment, redact, ownerRunId: ctx.run.id });
+    const close = async (outcome: Outcome | undefined) => {
+      await endAll({ environment, processes, ctx });
+      await leave(outcome);
+    };
+    return { environment, processes, allowed, isLocal: spec.backend === "local", redact, close };
+  } catch (error) {
+    await leave(undefined);
+    throw error;
+  }
+}
+
+/** Proof of cleanup: what was ended, and what would not go, is in the run's log. */
+async function endAll({
+  environment,
+  processes,
+  ctx,
+}: {
+  environment: Environment;
+  processes: Processes;
+  ctx: RunContext;
+}): Promise<void> {
+  const ended = await processes.dispose();
+  const { survivors } = await environment.dispose();
+  if (ended.ended + ended.survivors + survivors === 0) return;
+  const left = { ended: ended.ended, survivors: ended.survivors + survivors };
+  ctx.emit("process-ended", { why: "the run ended", ...left });
+  if (left.survivors > 0) ctx.log.warn("processes-outlived-run", { runId: ctx.run.id, ...left });
+}

@@ -1,0 +1,87 @@
+// The tools of one run, by the toolsets it is granted: one line each.
+
+import { openSkills } from "../../agent/skills/open-skills.ts";
+import { makeListFolderTool } from "../../agent/tools/list-folder.ts";
+import { makePatchFileTool } from "../../agent/tools/patch-file.ts";
+import { makePathGuard } from "../../agent/tools/path-guard.ts";
+import { makeProcessTool } from "../../agent/tools/process.ts";
+import { makeReadFileTool } from "../../agent/tools/read-file.ts";
+import { makeSearchFilesTool } from "../../agent/tools/search-files.ts";
+import { makeSkillTools } from "../../agent/tools/skills.ts";
+import { makeTerminalTool } from "../../agent/tools/terminal.ts";
+import { makeTodoTool } from "../../agent/tools/todo.ts";
+import { makeWebFetchTool } from "../../agent/tools/web-fetch.ts";
+import { makeWriteFileTool } from "../../agent/tools/write-file.ts";
+import { makeAllowAddress } from "../../kernel/private-addresses.ts";
+import type { Tool } from "../../records/tool.ts";
+import type { Context } from "../context.ts";
+import type { Place } from "./open-place.ts";
+
+export interface OpenedTools {
+  tools: readonly Tool[];
+  /** Servers that could not be reached, one sentence each. */
+  problems: readonly string[];
+  close(): Promise<void>;
+}
+
+interface ToolsOf {
+  context: Context;
+  place: Place;
+  /** The `cronjob` tool, where it is granted. */
+  cronjob(): Tool;
+}
+
+const TOOLSETS: Readonly<Record<string, (deps: ToolsOf) => Tool[]>> = {
+  terminal: ({ place }) => [makeTerminalTool({ environment: place.environment })],
+  process: ({ place }) => [makeProcessTool(place.processes)],
+  files: fileTools,
+  web: ({ context: { clock, config } }) => [
+    makeWebFetchTool({ clock, allow: makeAllowAddress(config.agentDefaults.allowPrivate ?? []) }),
+  ],
+  skills: ({ context, place }) =>
+    makeSkillTools({
+      skills: openSkills(context.home.paths.skillsFolder),
+      pathOf: (folder) => (place.isLocal ? folder : undefined),
+    }),
+  todo: () => [makeTodoTool()],
+  cronjob: ({ cronjob }) => [cronjob()],
+};
+
+/** Throws only the signal's reason; a server that cannot be reached is a problem told. */
+export async function openTools(
+  deps: ToolsOf,
+  toolsets: readonly string[],
+  signal: AbortSignal,
+): Promise<OpenedTools> {
+  const own = toolsets.flatMap((name) => TOOLSETS[name]?.(deps) ?? []);
+  const { mcpServers } = deps.context.config;
+  const servers = Object.fromEntries(Object.entries(mcpServers).filter(([name]) => toolsets.includes(name)));
+  if (Object.keys(servers).length === 0) return { tools: own, problems: [], close: async () => {} };
+  const { context, place } = deps;
+  const { openMcpTools } = await import("../../agent/tools/mcp-client.ts");
+  const opened = await openMcpTools({
+    servers,
+    resolve: (text) => context.resolveReferences(text),
+    env: context.env,
+    cwd: place.environment.cwd,
+    version: context.version,
+    signal,
+  });
+  return { tools: [...own, ...opened.tools], problems: opened.problems, close: () => opened.close() };
+}
+
+function fileTools({ context, place }: ToolsOf): Tool[] {
+  const { root } = context.home.paths;
+  const deps = {
+    environment: place.environment,
+    guardPath: place.isLocal ? makePathGuard({ home: root, allowed: place.allowed }) : () => undefined,
+    ...(place.isLocal && { skipFolders: [root] }),
+  };
+  return [
+    makeReadFileTool(deps),
+    makeWriteFileTool(deps),
+    makePatchFileTool(deps),
+    makeSearchFilesTool(deps),
+    makeListFolderTool(deps),
+  ];
+}

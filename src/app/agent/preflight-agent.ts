@@ -1,0 +1,39 @@
+// What is looked at right before an agent runs (law 8): everything its creation looked at, its targets, the disk, and what
+// its own history says about its budget.
+
+import { statfs } from "node:fs/promises";
+import { requireRoute } from "../../deliver/route.ts";
+import { isFault, sayFault } from "../../kernel/errors.ts";
+import type { AgentWork } from "../../records/agent-work.ts";
+import type { Job } from "../../records/job.ts";
+import type { RunContext } from "../../records/run-context.ts";
+import type { AgentDeps } from "../agent-work.ts";
+import type { Context } from "../context.ts";
+import { checkAgent } from "./check-agent.ts";
+import { whyUnaffordable } from "./predict-cost.ts";
+
+/** Below this the ledger itself could fail in the middle of a run. */
+const LEAST_FREE_BYTES = 50_000_000;
+
+/** The sentence that blocks the run, or undefined. */
+export async function preflightAgent(
+  { context, isAttended = false }: AgentDeps,
+  { job, agent }: { job: Job; agent: AgentWork },
+  ctx: RunContext,
+): Promise<string | undefined> {
+  try {
+    await checkAgent(context, job, agent, { isAttended, signal: ctx.signal });
+    requireRoute([...job.deliver, ...job.onFailure], context.routeFor(job.origin));
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    return sayFault(error);
+  }
+  return (await whyNoRoom(context)) ?? (await whyUnaffordable(context, ctx.run.jobId, agent.budget));
+}
+
+async function whyNoRoom({ home }: Context): Promise<string | undefined> {
+  const disk = await statfs(home.paths.root).catch(() => undefined);
+  const free = disk && disk.bavail * disk.bsize;
+  if (free === undefined || free >= LEAST_FREE_BYTES) return undefined;
+  return `the disk of ${home.paths.root} has only ${Math.floor(free / 1_000_000)} MB left. Make room.`;
+}
