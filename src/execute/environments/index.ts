@@ -16,16 +16,14 @@ interface BackendEntry<Spec extends EnvironmentSpec> {
   check(deps: CheckDeps, spec: Spec): Promise<EnvironmentCheck>;
 }
 
-export interface OpenOptions {
-  /** For an agent's terminal on this machine (S1); other backends do not see this machine at all. */
-  local?: LocalOptions;
-}
+/** What only the local backend needs (S1): other backends do not see this machine at all. */
+export type OpenOptions = LocalOptions;
 
 type Table = { [Name in Backend]: BackendEntry<Extract<EnvironmentSpec, { backend: Name }>> };
 
 const TABLE: Table = {
   local: {
-    open: async (deps, spec, { local }) => (await import("./local.ts")).openLocal(deps, spec, local),
+    open: async (deps, spec, options) => (await import("./local.ts")).openLocal(deps, spec, options),
     check: async (deps, spec) => (await import("./check-local.ts")).checkLocal(deps, spec),
   },
   docker: notBuilt("docker"),
