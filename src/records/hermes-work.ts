@@ -2,6 +2,7 @@
 
 import { textOf } from "./hermes-text.ts";
 import type { WorkDocument } from "./job.ts";
+import { effortSchema, PROVIDERS } from "./models-config.ts";
 
 export interface HermesWork {
   run: WorkDocument;
@@ -14,7 +15,16 @@ export interface HermesWork {
   warnings: string[];
 }
 
-const AGENTS_WAIT = "agent jobs cannot run in this version yet; resume it when they can";
+/** Hermes' names of toolsets that mean one of ours. */
+const TOOLSETS: Readonly<Record<string, string>> = {
+  terminal: "terminal",
+  process: "process",
+  file: "files",
+  files: "files",
+  web: "web",
+  skills: "skills",
+  todo: "todo",
+};
 
 /** `no_agent`, or a script with neither prompt nor skills, is a script job; everything else is an agent's. */
 export function readHermesWork(record: Record<string, unknown>): HermesWork {
@@ -34,26 +44,46 @@ export function readHermesWork(record: Record<string, unknown>): HermesWork {
   }
   const agent = withoutEmpty({
     prompt,
-    model: readModel(record),
+    model: readModel(record, warnings),
     skills,
-    toolsets: listOf(record.enabled_toolsets),
+    toolsets: readToolsets(record.enabled_toolsets, warnings),
     script,
     contextFrom: listOf(record.context_from),
     workdir,
-    reasoningEffort: textOf(record.reasoning_effort),
+    reasoningEffort: readEffort(record.reasoning_effort, warnings),
   });
-  warnings.push(
-    "It is an agent job: its content is imported, but agent jobs cannot run in this version yet.",
-  );
-  return { run: { agent }, ...named, paused: AGENTS_WAIT, warnings };
+  if (skills.length > 0) warnings.push(`Copy its skills (${skills.join(", ")}) to skills/ in this home.`);
+  return { run: { agent }, ...named, warnings };
 }
 
-function readModel(record: Record<string, unknown>): unknown {
+/** A pin is carried only as a whole: half of one would send the job, and perhaps a key, somewhere else. */
+function readModel(record: Record<string, unknown>, warnings: string[]): unknown {
   const id = textOf(record.model);
-  const provider = textOf(record.provider);
+  const provider = textOf(record.provider)?.toLowerCase();
   const baseUrl = textOf(record.base_url)?.replace(/\/+$/, "");
-  if (provider === undefined && baseUrl === undefined) return id;
-  return withoutEmpty({ provider, id, baseUrl });
+  if (id === undefined && provider === undefined && baseUrl === undefined) return undefined;
+  const isKnown = (PROVIDERS as readonly (string | undefined)[]).includes(provider);
+  if (id !== undefined && isKnown) return withoutEmpty({ provider, id, baseUrl });
+  const pin = [provider, id, baseUrl].filter((part) => part !== undefined).join(", ");
+  warnings.push(
+    `Its model (${pin}) cannot be carried: name it under models.named in config.yaml, then set run.agent.model.`,
+  );
+  return undefined;
+}
+
+function readToolsets(value: unknown, warnings: string[]): string[] {
+  const named = listOf(value);
+  const known = named.flatMap((name) => TOOLSETS[name] ?? []);
+  const lost = named.filter((name) => TOOLSETS[name] === undefined);
+  if (lost.length > 0) warnings.push(`Its toolsets ${lost.join(", ")} have no counterpart here.`);
+  return [...new Set(known)];
+}
+
+function readEffort(value: unknown, warnings: string[]): string | undefined {
+  const effort = textOf(value)?.toLowerCase();
+  if (effort === undefined || effortSchema.safeParse(effort).success) return effort;
+  warnings.push(`Its reasoning effort "${effort}" has no counterpart here.`);
+  return undefined;
 }
 
 /** Scripts live in `<home>/scripts`: of a longer path the part below Hermes' own `scripts/` is kept, else the name. */

@@ -57,7 +57,8 @@ describe("creating a job", () => {
     ["an unknown target", { deliver: ["telegam:1"] }, "target.unknown"],
     ["origin without an origin", { deliver: ["origin"] }, "target.no-origin"],
     ["a platform without an adapter", { deliver: ["telegram:1"] }, "target.refused"],
-    ["work this version cannot do", { run: { agent: { prompt: "hi" } } }, "input.refused"],
+    ["an agent where no model is configured", { run: { agent: { prompt: "hi" } } }, "model.unknown"],
+    ["work this version cannot do", { run: { workflow: { file: "a.yaml" } } }, "input.refused"],
     ["a jitter over half the gap", { schedule: "every 5m", jitter: "4m" }, "job.invalid"],
   ])("law 8: %s is refused before anything is written", async (_what, patch, code) => {
     const context = await home();
@@ -234,7 +235,7 @@ describe("moving jobs in and out", () => {
     expect(again.map(({ action }) => action)).toContain("refused");
   });
 
-  test("import-hermes takes over scripts and paused agents, and never fires a past one-shot", async () => {
+  test("import-hermes takes over scripts and agents, and never fires a past one-shot", async () => {
     const context = await home();
     const text = JSON.stringify({
       jobs: [
@@ -276,7 +277,8 @@ describe("moving jobs in and out", () => {
     expect(jobs.map(({ action }) => action)).toEqual(["created", "created", "created"]);
     const states = (await listJobs(context)).map(({ name, state, next }) => [name, state, next !== null]);
     expect(states).toContainEqual(["Disk", "scheduled", true]);
-    expect(states).toContainEqual(["Digest", "paused", false]);
+    expect(states).toContainEqual(["Digest", "scheduled", true]);
+    expect(jobs[1]?.warnings.join("\n")).toContain("No model is configured");
     expect(states).toContainEqual(["Past", "completed", false]);
   });
 });

@@ -104,7 +104,7 @@ describe("a record of jobs.json", () => {
     ]);
   });
 
-  test("an agent job is imported with its content, paused, and says that agents cannot run yet", () => {
+  test("an agent job is imported with its content, and says what to copy", () => {
     const [job] = importJobs(AGENT_JOB).jobs;
 
     expect(job?.document).toEqual({
@@ -127,8 +127,29 @@ describe("a record of jobs.json", () => {
       onFailure: [],
       repeat: 3,
     });
-    expect(job?.paused).toMatch(/agent jobs cannot run in this version/);
+    expect(job?.paused).toBeUndefined();
+    expect(job?.warnings).toContain("Copy its skills (news, writing) to skills/ in this home.");
     expect(job?.warnings.join("\n")).toContain('It delivers to "origin" but names none');
+  });
+
+  test("hermes#80450: half a model pin is not carried, for it would send the job elsewhere; nor are words without a counterpart", () => {
+    const pinned = (pin: Record<string, unknown>) =>
+      importJobs({ ...AGENT_JOB, provider: null, ...pin }).jobs[0];
+
+    const half = pinned({
+      base_url: "https://llm.example",
+      enabled_toolsets: ["file", "vision"],
+      reasoning_effort: "xhigh",
+    });
+    const custom = pinned({ provider: "nous", base_url: null });
+
+    expect(half?.document.run.agent).toMatchObject({ toolsets: ["files"] });
+    for (const job of [half, custom]) expect(job?.document.run.agent).not.toHaveProperty("model");
+    expect(half?.document.run.agent).not.toHaveProperty("reasoningEffort");
+    const told = half?.warnings.join("\n");
+    expect(told).toContain("Its model (some/model, https://llm.example) cannot be carried");
+    expect(told).toContain("Its toolsets vision have no counterpart here.");
+    expect(told).toContain('Its reasoning effort "xhigh" has no counterpart here.');
   });
 
   test("every document is one that our own codec accepts and reads back", () => {
