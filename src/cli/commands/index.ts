@@ -1,12 +1,14 @@
 // Every command, in the order of `--help`. A new one is one line of a table and one file.
 
 import type { CommandSpec } from "../command.ts";
+import { agentCommands } from "./agent.ts";
 import { jobCommands } from "./job.ts";
 import { nodeCommands } from "./node.ts";
 import { deliveryCommands, runCommands } from "./run.ts";
 
 export const commands: readonly CommandSpec[] = [
   ...nodeCommands,
+  ...agentCommands,
   ...jobCommands,
   ...runCommands,
   ...deliveryCommands,
