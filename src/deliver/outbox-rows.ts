@@ -2,13 +2,14 @@
 //
 // I1. A key is made of what the message is about, its kind, its target and its part (O1): the same message is put once.
 // I2. Redaction comes before splitting, or a secret could hide on the seam.
+// I3. A message that had to be cut is kept whole in `local`, and says where.
 
 import { createHash } from "node:crypto";
 import type { Redact } from "../kernel/redact.ts";
 import type { DeliveryKind, NewDelivery, Target, TargetSelector } from "../records/delivery.ts";
 import { adapterFor } from "./adapter-table.ts";
-import { type Route, type RouteContext, route, type Unresolved } from "./route.ts";
-import { splitMessage } from "./split.ts";
+import { LOCAL, type Route, type RouteContext, route, type Unresolved } from "./route.ts";
+import { splitParts } from "./split.ts";
 
 export interface Message {
   /** What it is about: a run's dedupeKey, or a digest's own. */
@@ -40,8 +41,12 @@ export function routedRows(
   const text = context.redact(message.text);
   // An empty message would be "delivered" as nothing: fail closed.
   if (text.trim() === "") return [];
+  const live = targets.map((target) => liveRows(message, { target, text }, context));
+  const needsWhole = live.some(({ isCut }) => isCut) && !targets.some(({ text }) => text === LOCAL.text);
+  const whole = needsWhole ? liveRows(message, { target: LOCAL, text }, context).rows : [];
   return [
-    ...targets.flatMap((target) => liveRows(message, { target, text }, context)),
+    ...live.flatMap(({ rows }) => rows),
+    ...whole,
     ...unresolved.map((entry) => deadRow(message, entry, text)),
   ];
 }
@@ -60,20 +65,34 @@ function liveRows(
   message: Omit<Message, "selectors">,
   { target, text }: { target: Target; text: string },
   context: RowContext,
-): NewDelivery[] {
+): { rows: NewDelivery[]; isCut: boolean } {
   const adapter = adapterFor(context.route.adapters, target);
-  if (!adapter) return [];
-  return splitMessage(text, { maxLength: adapter.maxLength }).map((body, part) => ({
-    key: deliveryKey(message.subject, message.kind, target, part),
-    runId: message.runId,
-    jobId: message.jobId,
-    kind: message.kind,
-    target,
-    part,
-    body,
-    repeatability: adapter.repeatability,
-    state: "queued",
-  }));
+  if (!adapter) return { rows: [], isCut: false };
+  const parts = splitParts(text, {
+    maxLength: adapter.maxLength,
+    lengthOf: adapter.lengthOf && ((body) => adapter.lengthOf?.(body) ?? body.length),
+    cutNote: cutNote(message),
+  });
+  const isCut = parts.reduce((length, { slice }) => length + slice.length, 0) < text.length;
+  const rows = parts.map(
+    ({ body }, part): NewDelivery => ({
+      key: deliveryKey(message.subject, message.kind, target, part),
+      runId: message.runId,
+      jobId: message.jobId,
+      kind: message.kind,
+      target,
+      part,
+      body,
+      repeatability: adapter.repeatability,
+      state: "queued",
+    }),
+  );
+  return { rows, isCut };
+}
+
+function cutNote({ runId }: Omit<Message, "selectors">): string {
+  const look = runId === undefined ? "" : ` (nightshift run show ${runId})`;
+  return `[cut: the whole text is kept on the node, in local${look}]`;
 }
 
 function deadRow(

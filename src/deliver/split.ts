@@ -1,52 +1,184 @@
-// Splitting a message for a platform's length: between paragraphs, else lines, else words, else characters.
+// Splitting a message for a platform's length: between paragraphs, else lines, else words, else characters. Pure.
 //
-// I1. The parts put together are the text, character for character (verbatim, DESIGN §6), unless `maxParts` cut it.
-// I2. No part is longer than asked, and none ends inside a surrogate pair.
+// I1. The slices put together are the text, character for character (verbatim, DESIGN §6), unless `maxParts` cut it.
+// I2. A part is never longer than asked, measured as the platform counts it, with everything added to it.
+// I3. A fence that a cut would open is closed in that part and opened again in the next; no cut stands inside a link, a
+//     surrogate pair or a combining sequence as long as one of them fits into a part.
+
+import { breakPoints } from "./rendering/break-points.ts";
+import { closesFence, fenceOpening } from "./rendering/markdown.ts";
 
 /** More parts than this flood a chat: the rest is named and left in the archive. */
 const MAX_PARTS = 20;
 
 export interface SplitOptions {
-  /** UTF-16 units; Infinity = one part. */
+  /** In the platform's unit; Infinity = one part. */
   maxLength: number;
+  /** How long the platform says a body is. Default: UTF-16 units. */
+  lengthOf?: ((body: string) => number) | undefined;
   /** Default 20. */
   maxParts?: number;
   /** Stands at the end of the last part when the text was cut. */
   cutNote?: string;
 }
 
-/** At least one part for any text but the empty one, which has none. */
+export interface MessagePart {
+  /** The piece of the text that this part carries, as written. */
+  slice: string;
+  /** What is sent: the slice with its fence closed and opened again, and `(1/3)`. */
+  body: string;
+}
+
+/** The bodies of `splitParts`. */
 export function splitMessage(text: string, options: SplitOptions): string[] {
-  const { maxLength, maxParts = MAX_PARTS } = options;
-  const parts: string[] = [];
-  let rest = text;
-  while (rest.length > maxLength && parts.length < maxParts - 1) {
-    const end = breakPoint(rest, maxLength);
-    parts.push(rest.slice(0, end));
-    rest = rest.slice(end);
-  }
-  if (rest.length > maxLength) {
-    const note = options.cutNote ?? "\n[cut: the whole text is in the run's output file]";
-    const room = Math.max(0, maxLength - note.length);
-    rest = rest.slice(0, safeEnd(rest, room)) + note.slice(0, maxLength);
-  }
-  if (rest !== "") parts.push(rest);
-  return parts;
+  return splitParts(text, options).map((part) => part.body);
 }
 
-/** Where to cut, in (0, maxLength]. A break in the first half would leave a stub, so it is not taken. */
-function breakPoint(text: string, maxLength: number): number {
-  const window = text.slice(0, maxLength);
-  for (const mark of ["\n\n", "\n", " "]) {
-    const at = window.lastIndexOf(mark);
-    if (at >= maxLength / 2) return at + mark.length;
+/** At least one part for any text but the empty one, which has none. One part is the text itself, without a number. */
+export function splitParts(text: string, options: SplitOptions): MessagePart[] {
+  if (text === "") return [];
+  const { maxLength, maxParts = MAX_PARTS, lengthOf = (body) => body.length } = options;
+  if (maxLength === Number.POSITIVE_INFINITY || lengthOf(text) <= maxLength)
+    return [{ slice: text, body: text }];
+  const source = new Source(text);
+  const cutNote = options.cutNote ?? "[cut: the whole text is in the run's output file]";
+  const fits = (body: string, note = "") =>
+    lengthOf(`${body}${note}\n(${maxParts}/${maxParts})`) <= maxLength;
+  const parts: MessagePart[] = [];
+  let wasCut = false;
+  for (let start = 0; start < text.length && !wasCut; ) {
+    const isLast = parts.length === maxParts - 1;
+    let end = source.endOfPart(start, (body) => fits(body));
+    if (isLast && end < text.length) {
+      wasCut = true;
+      end = source.endOfPart(start, (body) => fits(body, `\n\n${cutNote}`));
+    }
+    const body = source.compose(start, end);
+    parts.push({ slice: text.slice(start, end), body: wasCut ? `${body}\n\n${cutNote}` : body });
+    start = end;
   }
-  return safeEnd(text, maxLength);
+  return parts.length === 1 && !wasCut
+    ? parts
+    : parts.map((part, index) => numbered(part, index + 1, parts.length));
 }
 
-/** `end`, or one less when it would part a surrogate pair; at least 1 so that progress is made. */
-function safeEnd(text: string, end: number): number {
-  const code = text.charCodeAt(end - 1);
-  const isHighSurrogate = code >= 0xd800 && code <= 0xdbff;
-  return isHighSurrogate && end > 1 ? end - 1 : end;
+function numbered({ slice, body }: MessagePart, number: number, count: number): MessagePart {
+  return { slice, body: `${body}\n(${number}/${count})` };
+}
+
+type Fence = { mark: string; opening: string };
+type Fits = (body: string) => boolean;
+
+interface Line {
+  start: number;
+  /** After its line break. */
+  end: number;
+  /** The fence that is open before this line. */
+  fence: Fence | undefined;
+  isBlank: boolean;
+}
+
+/** A text with its lines and the fence each stands in. */
+class Source {
+  readonly #text: string;
+  readonly #lines: Line[] = [];
+
+  constructor(text: string) {
+    this.#text = text;
+    let fence: Fence | undefined;
+    for (let start = 0; start < text.length; ) {
+      const newline = text.indexOf("\n", start);
+      const end = newline < 0 ? text.length : newline + 1;
+      const line = text.slice(start, end).replace(/\r?\n$/, "");
+      this.#lines.push({ start, end, fence, isBlank: fence === undefined && line.trim() === "" });
+      fence = fenceAfter(line, fence);
+      start = end;
+    }
+  }
+
+  /** The body of [start, end): fences closed and opened as the cut needs it. */
+  compose(start: number, end: number): string {
+    const opened = this.#fenceAt(start);
+    const open = this.#fenceAt(end);
+    const slice = this.#text.slice(start, end).trimEnd();
+    return `${opened ? `${opened.opening}\n` : ""}${slice}${open ? `\n${open.mark}` : ""}`;
+  }
+
+  /** Where the part that begins at `start` ends; always after `start`. */
+  endOfPart(start: number, fits: Fits): number {
+    const first = this.#lineAt(start);
+    const count = furthest(this.#lines.length - first, (lines) =>
+      fits(this.compose(start, this.#lines[first + lines - 1]?.end ?? 0)),
+    );
+    if (count === 0) return this.#endInLine(start, first, fits);
+    if (first + count === this.#lines.length) return this.#text.length;
+    return this.#paragraphEnd(start, { first, last: first + count - 1 }, fits);
+  }
+
+  /** The end of the last paragraph in the second half, else of the last line; never right after a fence's opening. */
+  #paragraphEnd(start: number, { first, last }: { first: number; last: number }, fits: Fits): number {
+    const lineEnd = (index: number) => this.#lines[index]?.end ?? this.#text.length;
+    const half = start + (lineEnd(last) - start) / 2;
+    for (let index = last; index > first && lineEnd(index) > half; index--) {
+      const end = lineEnd(index);
+      if (this.#lines[index]?.isBlank && fits(this.compose(start, end))) return end;
+    }
+    const opening = this.#lines[last];
+    const opensFence = opening !== undefined && !opening.fence && this.#lines[last + 1]?.fence !== undefined;
+    return opensFence && last > first ? opening.start : lineEnd(last);
+  }
+
+  /** A line too long for a part. */
+  #endInLine(start: number, index: number, fits: Fits): number {
+    const end = this.#lines[index]?.end ?? this.#text.length;
+    const line = this.#text.slice(start, end);
+    for (const points of breakPoints(line, this.#fenceAt(start) !== undefined)) {
+      const count = furthest(points.length, (number) =>
+        fits(this.compose(start, start + (points[number - 1] ?? 0))),
+      );
+      const point = points[count - 1];
+      // A break in the first half would leave a stub, but a stub is better than half a link.
+      if (point !== undefined) return start + point;
+    }
+    // Not one character fits: it is sent all the same, or nothing ever would be.
+    return start + (/^./su.exec(line)?.[0].length ?? 1);
+  }
+
+  #fenceAt(offset: number): Fence | undefined {
+    if (offset >= this.#text.length) return undefined;
+    return this.#lines[this.#lineAt(offset)]?.fence;
+  }
+
+  #lineAt(offset: number): number {
+    let [low, high] = [0, this.#lines.length - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.#lines[middle]?.start ?? 0) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+}
+
+function fenceAfter(line: string, fence: Fence | undefined): Fence | undefined {
+  if (fence) return closesFence(line, fence.mark) ? undefined : fence;
+  const opening = fenceOpening(line);
+  return opening && { mark: opening.mark, opening: `${opening.mark}${opening.language}` };
+}
+
+/** The largest number in [0, max] that fits, by doubling, then halving: the cost is that of one part, not of the rest. */
+function furthest(max: number, fits: (count: number) => boolean): number {
+  let low = 0;
+  let step = 1;
+  while (low + step <= max && fits(low + step)) {
+    low += step;
+    step *= 2;
+  }
+  let high = Math.min(max + 1, low + step);
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (fits(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
 }

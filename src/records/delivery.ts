@@ -101,12 +101,22 @@ export interface SendRequest {
   attempt: number;
 }
 
+/** A token bucket: `tokens` at once, refilled evenly over `perMs`. */
+export interface SendRate {
+  tokens: number;
+  perMs: number;
+}
+
 /** What speaks to one platform. One file and one table line each. */
 export interface Adapter {
   readonly platform: string;
   readonly repeatability: Repeatability;
-  /** Longest body in UTF-16 units; longer ones are split into parts. Infinity = no limit. */
+  /** Longest body in the platform's own unit; longer ones are split into parts. Infinity = no limit. */
   readonly maxLength: number;
+  /** How long the platform says a body is, once rendered. Default: UTF-16 units of the body. */
+  lengthOf?(body: string): number;
+  /** Sends allowed in a stretch of time, as the platform publishes them. Default: no limit of ours. */
+  readonly rate?: SendRate;
   /** Reads what follows the platform's name (O5). Undefined = not an address of this platform. */
   parseAddress(address: string): { chat?: string; thread?: string; url?: string } | undefined;
   /** For people, after the platform's name: `<chat>[:<thread>]`, `<url or name>`. */
@@ -118,6 +128,8 @@ export interface Adapter {
   /** Why this one address cannot be sent to (a name that is not configured, a refused host), as far as known without a network. */
   refuses?(target: Target): string | undefined;
   send(request: SendRequest, signal: AbortSignal): Promise<SendResult>;
+  /** Exactly what would be sent for this body, for people to look at. Default: the body as it stands. */
+  preview?(request: SendRequest): unknown;
   /** For `probe`: whether an earlier try arrived. Undefined = cannot tell. */
   probe?(request: SendRequest, signal: AbortSignal): Promise<Receipt | "absent" | undefined>;
 }

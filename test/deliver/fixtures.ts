@@ -23,13 +23,13 @@ export function adapters(options: Partial<AdapterOptions> = {}) {
   });
 }
 
-/** A chat platform with a small length limit, as issue D's adapters will be: it keeps what it was given. */
+/** A chat platform with a length limit, as issue D's adapters will be: it keeps what it was given. */
 export function chatAdapter(overrides: Partial<Adapter> = {}): Adapter & { sent: SendRequest[] } {
   const sent: SendRequest[] = [];
   return {
     platform: "chat",
     repeatability: "blind",
-    maxLength: 40,
+    maxLength: 2_000,
     parseAddress: (address) => ({ chat: address }),
     unusable: () => undefined,
     send: (request) => {

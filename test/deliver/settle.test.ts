@@ -58,13 +58,27 @@ describe("what the end of a run means for people", () => {
   });
 
   test("a long result becomes parts in order, each with its own key", () => {
-    const output = `${"a".repeat(30)}\n${"b".repeat(30)}\n`;
+    const output = `${"a".repeat(1_500)}\n${"b".repeat(1_500)}\n`;
 
     const { deliveries } = settle({ outcome: success(output) });
 
-    expect(deliveries.map(({ part }) => part)).toEqual([0, 1]);
-    expect(deliveries.map(({ body }) => body).join("")).toBe(output);
+    expect(deliveries.map(({ part, body }) => [part, body])).toEqual([
+      [0, `${"a".repeat(1_500)}\n(1/2)`],
+      [1, `${"b".repeat(1_500)}\n(2/2)`],
+    ]);
     expect(new Set(deliveries.map(({ key }) => key)).size).toBe(2);
+  });
+
+  test("a result that had to be cut says where the whole is, and it is there", () => {
+    const output = "word ".repeat(20_000);
+
+    const { deliveries } = settle({ outcome: success(output) });
+
+    expect(deliveries).toHaveLength(21);
+    expect(deliveries[19]?.body).toMatch(
+      /\n\n\[cut: the whole text is kept on the node, in local \(nightshift run show \w+\)\]\n\(20\/20\)$/,
+    );
+    expect(deliveries[20]).toMatchObject({ target: { text: "local" }, body: output, state: "queued" });
   });
 
   test("O4: a target that cannot be resolved is dead from birth, and the text is in local", () => {
@@ -192,12 +206,14 @@ describe("what the end of a run means for people", () => {
 
   test("secrets are redacted before the text is split, so none hides on a seam", () => {
     const secret = "s3cr3t-s3cr3t-s3cr3t";
-    const output = `${"a".repeat(30)} ${secret}`;
+    const output = `${"a".repeat(1_985)} ${secret}${secret}`;
 
     const { deliveries } = settle({ outcome: success(output) }, makeRedact([secret]));
 
-    const text = deliveries.map(({ body }) => body).join("");
-    expect(text).toBe(`${"a".repeat(30)} [redacted]`);
+    expect(deliveries.map(({ body }) => body)).toEqual([
+      `${"a".repeat(1_985)}\n(1/2)`,
+      "[redacted][redacted]\n(2/2)",
+    ]);
   });
 });
 
