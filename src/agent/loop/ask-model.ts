@@ -40,7 +40,7 @@ async function callOnce(
       role: "primary",
       signal: ctx.signal,
       onChunk: listener.hear,
-      onActivity: (activity) => touch(session, `model ${session.model}: ${activity}`),
+      // No `onActivity`: an attempt that begins or a wait for the next one is no activity (L14).
     });
     session.window.learn(working, reply.usage);
     countReply(session, reply);
