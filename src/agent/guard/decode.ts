@@ -40,6 +40,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** The view with its escapes decoded; undefined when it holds none. */
 export function decodeEscapes(view: View): View | undefined {
+  if (!/[&%\\]/.test(view.text)) return undefined;
   let decoded: View | undefined;
   for (let layer = 0; layer < MAX_LAYERS; layer++) {
     const next = replaceInView(decoded ?? view, ESCAPE, decodeOne);

@@ -5,23 +5,27 @@
 
 import { destinationsOf } from "./destinations.ts";
 import { isLoopback, maySend } from "./known-hosts.ts";
-import { SECRET_FILE, secretVariables } from "./secret-names.ts";
+import { FILE_HINT, SECRET_FILE, secretVariables } from "./secret-names.ts";
 
 /** Longest command that is looked at, to each side of its first word. */
 const REACH = 1_500;
 const FILE = new RegExp(SECRET_FILE, "u");
-const SYSTEM_FILE = /(?:--post-file=|@|-t\s|<\s?)\/(?:etc|root|proc)\//;
+const SYSTEM_FILE =
+  /(?:--post-file=|(?:-d|--data[\w-]{0,12}|-f)\s{0,2}["']?(?:\w{1,20}=)?@)[\w./~-]{0,80}(?:token|secret|credential|passw|private|apikey|api[_-]key)[\w.-]{0,40}(?=[\s"']|$)|(?:--post-file=|@|-t\s|<\s?)\/(?:etc|root|proc)\//;
 
 /** Whether the command around `place` carries a secret to a host that it is not for. */
 export function carriesSecretOut(text: string, place: number): boolean {
   const command = commandAround(text, place);
-  const isUpload = FILE.test(withoutIdentity(command)) || SYSTEM_FILE.test(command);
-  if (isUpload) return !isWithinMachine(command);
+  if (uploadsFile(command)) return !isWithinMachine(command);
   const names = [...secretVariables(command), ...taintedNames(text, command)];
   if (names.length === 0) return false;
   const hosts = destinationsOf(command);
   if (hosts.length === 0) return hasAddressee(command);
   return names.some((name) => hosts.some((host) => !maySend(name, host)));
+}
+
+function uploadsFile(command: string): boolean {
+  return (FILE_HINT.test(command) && FILE.test(withoutIdentity(command))) || SYSTEM_FILE.test(command);
 }
 
 /** A name server's log is a way out: any secret in a name that is looked up. */
@@ -87,20 +91,40 @@ function isCallEnd(text: string, place: number, start: number): boolean {
   return character === ";" && text[place - 1] === ")";
 }
 
-/** Variables that were given a secret's value earlier in the text, and that this command uses: `k = os.environ["KEY"]`. */
+/** Variables that were given a secret's value in the text, and that this command uses: `k = os.environ["KEY"]`. */
 function taintedNames(text: string, command: string): string[] {
-  const names: string[] = [];
-  for (const [, name = "", value = ""] of text.slice(0, 20_000).matchAll(ASSIGNMENT)) {
-    const [secret] = secretVariables(value);
-    if (
-      secret !== undefined &&
-      command.includes(name) &&
-      new RegExp(`(?<![\\w.])${name}(?!\\w)`).test(command.replace(value, ""))
-    )
-      names.push(secret);
-  }
-  return names;
+  return assignments(text)
+    .filter(({ name, value }) => command.includes(name) && usesName(command.replace(value, ""), name))
+    .map(({ secret }) => secret);
 }
 
-const ASSIGNMENT =
-  /(?<![\w$])([a-z_]\w{0,30})\s{0,2}:?=\s{0,2}([^\n;=]{0,40}(?:\$|environ|getenv|process\.env|env\[)[^\n;]{0,80})/g;
+function usesName(command: string, name: string): boolean {
+  return new RegExp(`(?<![\\w.])${name}(?!\\w)`).test(command);
+}
+
+interface Assignment {
+  name: string;
+  value: string;
+  secret: string;
+}
+
+/** At most 50, from a text that reads a variable at all. Remembers the last text: a scan asks once per command. */
+function assignments(text: string): readonly Assignment[] {
+  if (last.text === text) return last.found;
+  const found: Assignment[] = [];
+  for (const match of text.matchAll(SOURCE)) {
+    const lineStart = text.lastIndexOf("\n", match.index) + 1;
+    const before = text.slice(Math.max(lineStart, match.index - 80), match.index);
+    const [, name] = ASSIGNED.exec(before) ?? [];
+    const value = text.slice(match.index, match.index + 100).split(/[\n;]/, 1)[0] ?? "";
+    const [secret] = secretVariables(value);
+    if (name !== undefined && secret !== undefined) found.push({ name, value, secret });
+    if (found.length >= 50) break;
+  }
+  last = { text, found };
+  return found;
+}
+
+let last: { text: string; found: readonly Assignment[] } = { text: "", found: [] };
+const SOURCE = /\$\{?[a-z_]|environ|getenv|process\.env|env\[/g;
+const ASSIGNED = /(?<![\w$])([a-z_]\w{0,30})\s{0,2}:?=[^;=]{0,40}$/;

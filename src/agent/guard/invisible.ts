@@ -58,7 +58,9 @@ function isLegal(text: string, offset: number, point: number): boolean {
   if (point === 0x200e || point === 0x200f || point === 0x61c)
     return RIGHT_TO_LEFT.test(lineAround(text, offset));
   if (point >= 0x180b && point <= 0x180f) return is(/\p{Script=Mongolian}/u, before);
-  if (point >= 0xfe00 && point <= 0xfe0f) return is(/[\p{Emoji}\p{S}\p{Lo}]/u, before);
+  // "Show the emoji in colour" is left behind by many editors, sometimes twice.
+  if (point === 0xfe0f) return before !== 0xfe0f || pointBefore(text, offset - 1) !== 0xfe0f;
+  if (point >= 0xfe00 && point < 0xfe0f) return is(/[\p{Emoji}\p{S}\p{Lo}]/u, before);
   if (point >= 0xe0100 && point <= 0xe01ef) return is(/\p{Script=Han}/u, before);
   if (point >= 0xe0020 && point <= 0xe007f) return isInFlag(text, offset);
   if (point === 0x115f || point === 0x1160)

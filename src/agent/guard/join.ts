@@ -22,7 +22,7 @@ const MARKUP = /<\/?[a-z][^<>\n]{0,80}>/g;
 
 /** The view without HTML tags between words; undefined when it holds none. */
 export function withoutMarkup(view: View): View | undefined {
-  return replaceInView(view, MARKUP, () => "");
+  return view.text.includes("<") ? replaceInView(view, MARKUP, () => "") : undefined;
 }
 
 const SPACED = /(?<![a-z0-9])(?:[a-z0-9][ ._\-*|/,]){4,}[a-z0-9](?![a-z0-9])/g;
@@ -34,6 +34,7 @@ export function pullTogether(view: View): View | undefined {
 
 /** Variables that hold a few letters, `a=ca; b=t; $a$b`, are put in where they are used. */
 export function withVariables(view: View): View | undefined {
+  if (!view.text.includes("$") || !view.text.includes("=")) return undefined;
   const values = new Map<string, string>();
   for (const [, name = "", value = ""] of view.text.matchAll(SHORT_VARIABLE)) values.set(name, value);
   if (values.size === 0) return undefined;
@@ -44,6 +45,19 @@ const SHORT_VARIABLE = /(?<![\w$-])([a-z_]\w{0,15})=["']?([a-z/.~-]{1,12})["']?(
 const USE = /\$\{?([a-z_]\w{0,15})\}?/g;
 
 /** Letters only, full stops kept as borders: for phrases whose spaces were moved or taken away. */
-export function squeeze(view: View): View | undefined {
-  return replaceInView(view, /[^a-z.!?;:]+/g, () => "");
+export function squeeze({ text, offsets }: View): View {
+  const kept = Buffer.allocUnsafe(text.length);
+  const origins = new Int32Array(text.length);
+  let length = 0;
+  for (let place = 0; place < text.length; place++) {
+    const unit = text.charCodeAt(place);
+    if ((unit < 0x61 || unit > 0x7a) && !BORDERS.has(unit)) continue;
+    kept[length] = unit;
+    origins[length] = offsets?.[place] ?? place;
+    length += 1;
+  }
+  return { text: kept.toString("latin1", 0, length), offsets: origins.subarray(0, length) };
 }
+
+/** `.`, `!`, `?`, `;`, `:`. */
+const BORDERS: ReadonlySet<number> = new Set([...".!?;:"].map((sign) => sign.charCodeAt(0)));

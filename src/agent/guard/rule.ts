@@ -41,6 +41,8 @@ export interface Form {
   words: readonly string[];
   /** Whether the word must begin a word; false for scripts without spaces and for signs. */
   isWord: boolean;
+  /** What the text must mention somewhere for this form to be tried at all; only for speed. */
+  needs?: RegExp;
   /** Whether it holds at `place`, where `word` begins in the folded text. */
   holds(text: string, place: number, word: string): boolean;
 }
@@ -85,6 +87,11 @@ export function beginning(words: string | readonly string[], source: string): Fo
       return pattern.test(text);
     },
   };
+}
+
+/** A form that is only tried in texts that mention something. */
+export function mentioning(needs: RegExp, form: Form): Form {
+  return { ...form, needs };
 }
 
 /** A list, for words that hold `|` themselves; else one text with `|` between. */

@@ -52,6 +52,12 @@ const INDEX: Readonly<Record<ScanMode, TriggerIndex>> = {
   loose: indexRules(RULES, "loose"),
 };
 
+/** In squeezed text only phrases that are written without spaces anyway make sense. */
+const SQUEEZED = indexRules(
+  RULES.filter(({ id }) => id === "prompt-injection-squeezed"),
+  "loose",
+);
+
 interface Threat {
   rule: { id: string; reason: string };
   offset: number;
@@ -91,8 +97,7 @@ function* views(folded: View, mode: ScanMode): Generator<{ view: View; index: Tr
   }
   const plain = withoutDigits(view);
   if (plain) yield { view: plain, index: INDEX.loose };
-  const squeezed = squeeze(plain ?? view);
-  if (squeezed) yield { view: squeezed, index: INDEX.loose };
+  yield { view: squeeze(plain ?? view), index: SQUEEZED };
 }
 
 function block(text: string, offset: number, rule: { id: string; reason: string }): Verdict {

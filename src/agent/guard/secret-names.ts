@@ -31,6 +31,10 @@ export const SECRET_FILE = `(?:${[
   "/(?:var/)?run/secrets/",
 ].join("|")})`;
 
+/** A text without any of these names no secret file. Kept in step with SECRET_FILE by a test. */
+export const FILE_HINT =
+  /\.env|credential|secret|netrc|\.(?:aws|ssh|pgpass|git-cred|vault|htpass|my\.cnf|npmrc|pypirc|boto|s3cfg|docker|kube|gnupg|nightshift)|hosts\.yml|id_(?:rsa|dsa|ec|ed)|shadow|_history|keychain|login\\? data|cookies\.sqlite|logins\.json|key4|environ|privkey|private|\.(?:p12|pfx|kdbx|jks|keystore|ppk|key)|service[-_]account/;
+
 /** Whether a variable's name (any case) says that its value is a secret. */
 export function isSecretVariable(name: string): boolean {
   const lower = name.toLowerCase();
@@ -63,7 +67,7 @@ export function secretVariables(text: string): string[] {
 
 /** Words for secrets in a sentence (source; spaces are gaps of a phrase). */
 export const SECRET_NOUN =
-  "(?:(?:private|ssh|api|access|secret|encryption|signing|deploy) keys?|api tokens?|access tokens?|auth tokens?|bearer tokens?|passwords?|passphrases?|credentials|secrets|(?:environment|env) variables?|env vars?|keychain|cookies|seed phrases?)";
+  "(?:(?:private|ssh|api|access|secret|encryption|signing|deploy) keys?|(?:(?:api|access|auth|bearer|session|refresh) )?tokens?|passwords?|passphrases?|credentials|secrets|(?:environment|env) variables?|env vars?|keychain|cookies|seed phrases?)";
 
 /** Words that may stand between a verb and the secret it takes (source of one word). */
 export const DETERMINER =

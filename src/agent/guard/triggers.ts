@@ -5,17 +5,18 @@
 import { invariant } from "../../kernel/errors.ts";
 import type { Form, Rule, ScanMode } from "./rule.ts";
 
+/** A word, its third unit (NaN for two-letter words: compared before the whole), and the forms it begins. */
 interface Entry {
   word: string;
-  rule: Rule;
-  form: Form;
+  third: number;
+  forms: { rule: Rule; form: Form }[];
 }
 
-/** The words of all rules that hold in a mode, by their first two characters. */
+/** The words of all rules that hold in a mode, in buckets by their first two characters. */
 export interface TriggerIndex {
-  /** Whether any word begins with two characters of this hash. */
-  flags: Uint8Array;
-  entries: ReadonlyMap<number, readonly Entry[]>;
+  /** Per bucket: 0 nothing begins so · 1 only words that begin a word · 2 also words that may stand inside one. */
+  kinds: Uint8Array;
+  buckets: readonly (readonly Entry[])[];
 }
 
 /** Where a rule holds in a folded text. */
@@ -25,62 +26,85 @@ export interface Hit {
 }
 
 export function indexRules(rules: readonly Rule[], mode: ScanMode): TriggerIndex {
-  const flags = new Uint8Array(HASHES);
-  const entries = new Map<number, Entry[]>();
+  const kinds = new Uint8Array(BUCKETS);
+  const buckets: Entry[][] = Array.from({ length: BUCKETS }, () => []);
   for (const rule of rules.filter(({ modes }) => modes.includes(mode))) {
     for (const form of rule.forms) {
       for (const word of form.words) {
         invariant(word.length >= 2, `a word of rule ${rule.id} has two characters`);
-        const key = keyAt(word, 0);
-        flags[hash(word.charCodeAt(0), word.charCodeAt(1))] = 1;
-        const known = entries.get(key);
-        if (known) known.push({ word, rule, form });
-        else entries.set(key, [{ word, rule, form }]);
+        const bucket = bucketOf(word.charCodeAt(0), word.charCodeAt(1));
+        kinds[bucket] = Math.max(kinds[bucket] ?? 0, form.isWord ? 1 : 2);
+        const known = buckets[bucket]?.find((entry) => entry.word === word);
+        if (known) known.forms.push({ rule, form });
+        else buckets[bucket]?.push({ word, third: word.charCodeAt(2), forms: [{ rule, form }] });
       }
     }
   }
-  return { flags, entries };
+  return { kinds, buckets };
 }
 
 /** The first place where a rule holds; at one place, the first rule of the table. */
-export function firstHit(text: string, { flags, entries }: TriggerIndex): Hit | undefined {
-  const last = text.length - 1;
+export function firstHit(text: string, { kinds, buckets }: TriggerIndex): Hit | undefined {
+  const mentioned = new Map<RegExp, boolean>();
+  const isMentioned = (needs: RegExp) => {
+    const known = mentioned.get(needs) ?? needs.test(text);
+    mentioned.set(needs, known);
+    return known;
+  };
+  let isInside = false;
   let current = text.charCodeAt(0);
-  for (let place = 0; place < last; place++) {
+  for (let place = 0; place < text.length - 1; place++) {
     const next = text.charCodeAt(place + 1);
-    if (flags[hash(current, next)] === 1) {
-      for (const { word, rule, form } of entries.get(keyAt(text, place)) ?? []) {
-        if (!text.startsWith(word, place) || (form.isWord && isInsideWord(text, place))) continue;
-        if (form.holds(text, place, word)) return { rule, place };
+    const bucket = bucketOf(current, next);
+    const kind = kinds[bucket] ?? 0;
+    if (kind === 2 || (kind === 1 && !isInside)) {
+      const third = text.charCodeAt(place + 2);
+      for (const entry of buckets[bucket] ?? []) {
+        if (entry.third !== third && entry.word.length > 2) continue;
+        if (!text.startsWith(entry.word, place)) continue;
+        const rule = ruleAt({ text, place, entry, isInside, isMentioned });
+        if (rule) return { rule, place };
       }
     }
+    isInside = isWordUnit(current);
     current = next;
   }
   return undefined;
 }
 
-const HASHES = 1 << 14;
-
-function hash(first: number, second: number): number {
-  return ((first << 7) ^ second) & (HASHES - 1);
+interface Candidate {
+  text: string;
+  place: number;
+  entry: Entry;
+  isInside: boolean;
+  isMentioned(needs: RegExp): boolean;
 }
 
-function keyAt(text: string, place: number): number {
-  return text.charCodeAt(place) * 0x10000 + text.charCodeAt(place + 1);
+function ruleAt({ text, place, entry, isInside, isMentioned }: Candidate): Rule | undefined {
+  const isCutOff = isInside && isInsideWord(text, place);
+  return entry.forms.find(
+    ({ form }) =>
+      !(form.isWord && isCutOff) &&
+      (!form.needs || isMentioned(form.needs)) &&
+      form.holds(text, place, entry.word),
+  )?.rule;
 }
 
-/** A word that a letter or digit stands before begins no word. */
+const BUCKETS = 1 << 14;
+
+function bucketOf(first: number, second: number): number {
+  return ((first << 7) ^ second) & (BUCKETS - 1);
+}
+
+/** Latin letters and digits; of other scripts only those that are written with spaces. */
+function isWordUnit(unit: number): boolean {
+  if (unit < 0x80) return (unit >= 0x61 && unit <= 0x7a) || (unit >= 0x30 && unit <= 0x39);
+  return unit < 0x0e00 && LETTER.test(String.fromCharCode(unit));
+}
+
+/** Before a word that begins with a sign (`/bin/rm`) a letter changes nothing. */
 function isInsideWord(text: string, place: number): boolean {
-  if (place === 0) return false;
-  const before = text.charCodeAt(place - 1);
-  if (before < 0x80) return (before >= 0x61 && before <= 0x7a) || (before >= 0x30 && before <= 0x39);
-  return (
-    LETTER.test(text[place - 1] ?? "") &&
-    LETTER.test(text[place] ?? "") &&
-    !UNSPACED.test(text[place - 1] ?? "")
-  );
+  return isWordUnit(text.charCodeAt(place));
 }
 
 const LETTER = /\p{L}/u;
-/** Scripts whose letters may stand right before a Latin word. */
-const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;

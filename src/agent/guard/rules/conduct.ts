@@ -8,6 +8,8 @@ const PEOPLE =
 const NOT_NOISE =
   "(?!\\p{L}{0,3}(?: \\p{L}{2,9}){0,2} (?:if|unless|until|twice|again|more than|before|every time|when (?:nothing|no |it |there|the |all |everything)))";
 const LIMITS = "(?:restriction|limit|limitation|filter|censorship|polic|guardrail|safeguard)";
+const SAFETY =
+  "(?:(?:safety|ethical|ethics|moral) (?:protocol|guideline|rule|polic|filter|constraint|restriction|guardrail|measure|check|instruction)|content (?:polic|guideline|restriction)|system (?:constraint|instruction|guideline|restriction)|security (?:measure|protocol|restriction))";
 const RULES = "(?:rule|guideline|restriction|polic|instruction|programming|safety|principle|safeguard)";
 
 /** The phrase behind every way to say "do not". */
@@ -124,6 +126,23 @@ export const override: readonly Rule[] = [
       phrase(
         "(safety|content) (?:filter|guideline|rule|polic|guardrail)\\p{L}{0,3} {3} (?:off|disabled|not apply|t apply|no longer|removed|suspended)",
       ),
+      phrase(
+        `(ignore|disregard|bypass|override|overriding|disable|remove|circumvent|forget|drop|suspend) {2} ${SAFETY}`,
+      ),
+      phrase(
+        "(override|remove|bypass|ignore|lift|disable) (?:all|any|every|your) {1} (?:restrictions|limitations|safeguards|guardrails)",
+      ),
+      phrase("(system|admin|security|developer) override(?=[^\\p{L}\\n]{0,2}[:\\]])"),
+      phrase(
+        "(act|pretend|roleplay|behave|respond|become|you) {3} (?:dan|unrestricted|unfiltered|uncensored) (?:do anything|assistant|mode|ai|chatbot|who has)",
+      ),
+      phrase("(act|pretend|roleplay) {1} (?:as|are|be) {1} dan(?![\\p{L}])"),
+      phrase("(unrestricted|jailbreak|jailbroken|god) {1} mode (?:active|activated|enabled|on|engaged)"),
+      phrase("(you) {2} no {1} (?:ethical|moral|safety) (?:guideline|rule|restriction|limit|constraint)"),
+      phrase(
+        "(show|display|reveal|print|repeat|output|tell) {2} your {1} (?:initial|original|programming|internal|hidden|system|base) (?:instructions|prompt|message|programming)",
+      ),
+      phrase("(reveal|leak|expose|show|give|tell) {1} the {1} system prompt(?=\\s{0,2}(?:[.!?]|$|\\n))"),
       phrase("(you) (?:have|had) no {1} (?:content|safety|usage) polic"),
     ],
     examples: {

@@ -7,6 +7,8 @@ const DROP =
 const PRIOR = "(?:previous|prior|above|earlier|preceding|foregoing|former|original|initial|existing|past)";
 const ORDERS =
   "(?:instruction|directive|direction|prompt|guidance|guideline|rule|system message|orders|commands)";
+/** Nothing says which instructions: the clause ends, or goes on to something else. */
+const ENDS = "(?=\\s{0,2}(?:[.,;:!?\\])\"'`|]|$|\\n)| (?:and|then|you) )";
 const GIVEN = "(?:above|before|earlier|previously|so far|until now|up to now|given|received|preceding)";
 
 export const injection: readonly Rule[] = [
@@ -27,6 +29,18 @@ export const injection: readonly Rule[] = [
         `(your|all|any|the) {1} ${PRIOR} {1} ${ORDERS}\\p{L}{0,2} (?:are|were|is|have been) {1} (?:void|cancel|revoked|obsolete|null|invalid|superseded|replaced|no longer)`,
       ),
       phrase(`(your|all) ${ORDERS}\\p{L}{0,2} (?:are|have been) {1} (?:void|cancel|revoked|null|superseded)`),
+      phrase(`(ignore|disregard|forget|bypass) {1} instructions${ENDS}`),
+      phrase(
+        `(ignore|disregard|forget|bypass|override) (?:all|any|every) {2} (?:instructions|rules|guidelines)${ENDS}`,
+      ),
+      phrase(
+        "(ignore|disregard|forget) (?:the|all of the|all|everything|anything|what is) above (?:and|instead|but)",
+      ),
+      phrase(
+        "(ignore|disregard|forget) {2} (?:previous|prior|earlier|preceding) (?:context|conversation|conversations)",
+      ),
+      phrase("(ignore|disregard|forget) what (?:i|you|we|they) {2} (?:before|earlier|previously|above)"),
+      phrase("(your|new) {1} (?:system prompt|instructions)(?: |[^\\p{L}]{0,2}[:;]) ?you (?:are|will|must)"),
       phrase(`(as|like) if {2} ${PRIOR} {1} ${ORDERS}\\p{L}{0,2} {3} (?:never|not)`),
     ],
     examples: {
@@ -81,6 +95,10 @@ export const injection: readonly Rule[] = [
       unspaced(
         "忽略|无视|無視|忘记|忘記|忘掉|不要遵守|不要遵循|不要理会|不要執行|不再遵守|放弃|抛弃|跳过|忽視|忽视",
         "[^。!?;\\n]{0,8}(?:之前|以前|先前|上面|以上|前面|此前|原来|原有|收到|所有|一切|全部|上述)[^。!?;\\n]{0,10}(?:指令|指示|提示|命令|設定|设定|规则|規則|要求)",
+      ),
+      unspaced(
+        "忽略|无视|無視|忽視|忽视",
+        "(?:掉)?(?:所有|一切|全部|任何)(?:的)?(?:规则|規則|限制|指令|指示|约束)",
       ),
       unspaced("指示|命令|プロンプト|ルール|指令", "[^。\\n]{0,10}(?:無視し|無視せ|忘れて|忘れろ|従わない)"),
       unspaced("지시|명령|프롬프트|지침", "[^.\\n]{0,8}(?:무시하|무시해|잊어|따르지)"),

@@ -1,7 +1,7 @@
 // Secret reading: files, stores and variables that hold credentials, read by a command, by code or by request.
 
-import { beginning, deciding, matching, phrase, type Rule, unspaced } from "../rule.ts";
-import { DETERMINER, SECRET_FILE, SECRET_NOUN, secretVariables } from "../secret-names.ts";
+import { beginning, deciding, matching, mentioning, phrase, type Rule, unspaced } from "../rule.ts";
+import { DETERMINER, FILE_HINT, SECRET_FILE, SECRET_NOUN, secretVariables } from "../secret-names.ts";
 
 /** Anything of one command: up to its end or a pipe. */
 const ARGS = String.raw`[^\n;|&]{0,300}?`;
@@ -14,6 +14,10 @@ const PATH = String.raw`["'${"`"}]?[~\w./\\$%{}:-]{0,120}?`;
 const ASK =
   "print|show|read|open|dump|display|reveal|list|include|output|paste|give|tell|return|send|copy|get|fetch|load|view|extract|attach|quote|log|exfiltrate|reads|printing|reading";
 
+/** What a dump of the environment is piped into; not the cell of a table. */
+const FILTER =
+  "(?:sort|grep|egrep|rg|curl|wget|nc|ncat|tee|base64|less|more|awk|sed|xargs|python3?|perl|wc|head|tail|cut|tr|jq|while|openssl|gzip|cat|mail|xxd|sh|bash|ssh|socat)\\b";
+
 export const secrets: readonly Rule[] = [
   {
     id: "read-secrets",
@@ -22,11 +26,11 @@ export const secrets: readonly Rule[] = [
     modes: ["strict"],
     forms: [
       matching(
-        "cat|tac|bat|less|nl|od|xxd|hexdump|strings|base64|base32|batcat|gc|get-content|vim|nano|cat<|rev|zip|gzip|openssl",
-        `(?![\\w-])${ARGS}${SECRET_FILE}`,
+        "cat|tac|bat|batcat|gc|get-content|xxd|hexdump|less|nano|vim",
+        `(?:\\s{1,4}[~\\w./\\\\$*?"'{}=-]{1,80}){0,6}?\\s{1,4}["']?[~\\w./\\\\$%{}:*-]{0,120}?${SECRET_FILE}`,
       ),
       matching(
-        "head|tail|more|type|sort|cut|view|paste|uniq|fold|fmt|split|pr|sed|jq|yq",
+        "base64|base32|od|nl|rev|strings|zip|gzip|openssl|head|tail|more|type|sort|cut|view|paste|uniq|fold|fmt|split|pr|sed|jq|yq",
         FIRST_PATH + SECRET_FILE,
       ),
       matching(
@@ -43,7 +47,7 @@ export const secrets: readonly Rule[] = [
       // Not the error message that names a missing file: `no such file or directory, open '.env'`.
       matching(ASK, `(?<!directory, open)${TAKES}${PATH}${SECRET_FILE}`),
       matching("strings|cat", "\\s{1,3}/proc/[\\w$]{1,12}/environ"),
-    ],
+    ].map((form) => mentioning(FILE_HINT, form)),
     examples: {
       for: ["cat .env", "Print ~/.aws/credentials for me.", "python3 -c \"print(open('.env').read())\""],
       against: [
@@ -65,7 +69,7 @@ export const secrets: readonly Rule[] = [
         `${TAKES}${phraseSource(SECRET_NOUN)}[^.\\n]{0,60}\\b(?:machine|server|host|computer|disk|system|laptop|home|drive|browser|keychain|memory|network)`,
       ),
       matching(
-        "print|show|dump|reveal|display|output|exfiltrate|leak|steal|harvest",
+        "print|show|dump|reveal|display|output|exfiltrate|harvest",
         `${TAKES}${phraseSource("(?:private keys?|ssh keys?|api keys?|access tokens?|passwords?|credentials|secrets)")}(?![^.\\n]{0,40}(?:polic|rotation|expir|audit|report|format|name|count|age|date|page|field|form|strength|hash algorithm))(?=\\s{0,2}(?:[.!,;:)]|$|\\n|you|from|of|on|in|stored|to|and|that))`,
       ),
       phrase(
@@ -131,9 +135,12 @@ export const secrets: readonly Rule[] = [
     reason: "It prints the whole environment, where secrets are.",
     modes: ["strict"],
     forms: [
-      matching("printenv", "\\s{0,3}(?:$|[\\n|>;&)`'\"])"),
-      matching("env|export -p|declare -x|declare -p|set", "\\s{0,3}(?:\\|\\s{0,3}(?:\\w)|>\\s{0,2}[\\w./~])"),
-      unspaced("$(env|`env|<(env", "\\s{0,2}[)`|]"),
+      matching("printenv", "[ \\t]{0,3}(?:$|[\\n|>;&)])"),
+      matching(
+        "env|export -p|declare -x|declare -p|set",
+        `[ \\t]{0,3}(?:\\|[ \\t]{0,3}${FILTER}|>[ \\t]{0,2}[\\w./~])`,
+      ),
+      unspaced("$(env|<(env", "\\s{0,2}[)|]"),
       matching("dict|print|dumps|str|list|pprint", "\\((?:dict\\()?(?:os\\.)?environ\\b(?!\\.get|\\[)"),
       matching("log|stringify|inspect|dir", "\\(\\s{0,2}process\\.env\\s{0,2}[,)]"),
       matching("get-childitem|gci|dir|ls", "\\s{1,3}env:"),
@@ -166,10 +173,13 @@ function phraseSource(text: string): string {
   return text.replaceAll(" ", "[^\\p{L}\\p{N}.!?;]{1,4}");
 }
 
+/** A loop's or a template's own name, as in `${key}: ${value}`. */
+const BARE = /^(?:keys?|pass|auth|token|cookie)$/;
+
 /** Unless the value goes straight into a login's standard input, or into a file's or variable's test. */
 function printsSecret(rest: string): boolean {
   const line = rest.split("\n", 1)[0] ?? "";
   const command = line.split(/[;&]/, 1)[0] ?? "";
   if (/\|[^\n|]{0,80}(?:--password-stdin|--with-token|--stdin|\blogin\b)/.test(command)) return false;
-  return secretVariables(command).length > 0;
+  return secretVariables(command).some((name) => !BARE.test(name));
 }
