@@ -13,19 +13,23 @@ export interface Walls {
   hidden: readonly string[];
   /** Writable, also below what is hidden. */
   shown: readonly string[];
+  /** What stands in for /tmp in a sandbox: it lives as long as the environment. */
+  privateTmp?: string;
 }
 
 /** The words in front of a command. Paths must exist. */
-export function bubblewrapArgv({ kind, hidden, shown }: Walls): string[] {
+export function bubblewrapArgv({ kind, hidden, shown, privateTmp }: Walls): string[] {
   const base =
     kind === "hide"
       ? ["--dev-bind", "/", "/", "--unshare-user", "--unshare-pid"]
-      : ["--ro-bind", "/", "/", "--dev", "/dev", "--unshare-all", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp"];
+      : ["--ro-bind", "/", "/", "--dev", "/dev", "--unshare-all"];
+  const tmp = privateTmp === undefined ? ["--tmpfs", "/tmp"] : ["--bind", privateTmp, "/tmp"];
   return [
     "bwrap",
     ...base,
     "--proc",
     "/proc",
+    ...(kind === "sandbox" ? tmp : []),
     ...hidden.flatMap((folder) => ["--tmpfs", folder]),
     ...shown.flatMap((folder) => ["--bind", folder, folder]),
     "--cap-drop",

@@ -85,10 +85,13 @@ async function standWalls(
 ): Promise<Walled> {
   const { hide } = options;
   if (!hide && !spec.sandbox) return { prefix: [], isHidden: false, whyNotHidden: undefined };
+  const privateTmp = join(stateFolder, "tmp");
+  if (spec.sandbox) await mkdir(privateTmp, { mode: 0o700 });
   const walls: Walls = {
     kind: spec.sandbox ? "sandbox" : "hide",
     hidden: await existing(hide?.folders ?? []),
     shown: await existing([deps.workdir, stateFolder, ...(hide?.except ?? [])]),
+    ...(spec.sandbox && { privateTmp }),
   };
   const why = await whyNoWalls(walls, deps.env);
   if (why && spec.sandbox)
