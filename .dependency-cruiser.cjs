@@ -48,8 +48,16 @@ module.exports = {
       from: { path: "^src/" },
       to: {
         dependencyTypes: ["npm-dev"],
-        pathNot: "node_modules/(@hono/node-server|@types|commander|hono|kysely|yaml|zod)/",
+        pathNot:
+          "node_modules/(@ai-sdk/[^/]+|@hono/node-server|@modelcontextprotocol/sdk|@types|commander|hono|kysely|yaml|zod)/",
       },
+    },
+    {
+      // A door to heavy packages is opened by `import()`, where its work begins (scripts/build.mjs gives it its own file).
+      name: "heavy-doors-open-on-use",
+      severity: "error",
+      from: { path: "^src/" },
+      to: { path: "^src/agent/models/sdk\\.ts$", dependencyTypesNot: ["dynamic-import", "type-only"] },
     },
     {
       name: "not-resolved",

@@ -25,6 +25,8 @@ export interface Call {
 export interface OpenExtra {
   logSink?: LogSink;
   configFile?: string;
+  /** Where the `stdout` target writes instead. */
+  stdout?: (text: string) => void;
 }
 
 /** Which home and store the command line and the environment name. */

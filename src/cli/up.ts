@@ -5,10 +5,12 @@ import { fileSink } from "../app/log-file.ts";
 import { startNode } from "../app/node.ts";
 import { seedSamples } from "../app/samples.ts";
 import { systemClock } from "../app/system.ts";
+import type { McpDoor } from "../http/api.ts";
 import type { HttpServer } from "../http/serve.ts";
 import { messageOf } from "../kernel/errors.ts";
 import { makeId } from "../kernel/ids.ts";
 import { formatDuration, SECOND } from "../kernel/time.ts";
+import { mcpOnDemand } from "../mcp/on-demand.ts";
 import { checkConfig } from "./check-config.ts";
 import type { Call, RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
@@ -35,7 +37,8 @@ export const up: RunCommand = async (call) => {
   const lines = makeFireLines(context, io);
   const nodeId = makeId(context.clock.now(), context.random);
   // The surface first: an address that was asked for and cannot be had refuses the start before anything fires.
-  const server = options.http === false ? undefined : await serve(call, { context, nodeId, port });
+  const mcp = mcpOnDemand(context);
+  const server = options.http === false ? undefined : await serve(call, { context, nodeId, port, mcp });
   const node = await startNode({
     context,
     id: nodeId,
@@ -52,6 +55,8 @@ export const up: RunCommand = async (call) => {
       `Draining: live runs may go on for ${formatDuration(graceMs)}. Press Ctrl-C again to end them at once.`,
     );
   } finally {
+    // Its streams would hold the server open.
+    await mcp.close();
     await server?.stop();
     await node.stop({ graceMs, hurry: signals.second });
     await lines.settled();
@@ -92,8 +97,9 @@ function stopSignals(interrupted: AbortSignal): {
 /** HTTP is a surface, not the node: jobs fire even where it cannot be served. A port that was asked for must be had. */
 async function serve(
   { options, io }: Call,
-  { context, nodeId, port }: { context: Context; nodeId: string; port: number | undefined },
+  served: { context: Context; nodeId: string; port: number | undefined; mcp: McpDoor },
 ): Promise<HttpServer | undefined> {
+  const { context, nodeId, port, mcp } = served;
   const bind = textOption(options, "bind");
   const isExplicit = port !== undefined || bind !== undefined;
   try {
@@ -105,6 +111,7 @@ async function serve(
       isPortFixed: port !== undefined,
       bind: bind ?? context.config.http.bind,
       isInsecureAllowed: isSet(options, "insecure"),
+      mcp,
     });
   } catch (error) {
     if (isExplicit) throw error;

@@ -30,6 +30,15 @@ export interface ApiDeps {
   /** Aborts when the server stops. */
   signal: AbortSignal;
   track(): () => void;
+  mcp?: McpDoor;
+}
+
+/** Another surface behind the same guards: it is handed requests, and the run that sends them where that is allowed. */
+export interface McpDoor {
+  handle(
+    request: Request,
+    caller: { runId: string; jobId: string | undefined } | undefined,
+  ): Promise<Response>;
 }
 
 /** Set by whatever speaks for a run (S1). */
@@ -67,6 +76,8 @@ export function buildApi(deps: ApiDeps): Hono {
   for (const route of routes) {
     app.on(route.method.toUpperCase(), honoPath(route), (c) => callRoute(c, route, deps));
   }
+  const { mcp } = deps;
+  if (mcp) app.all("/mcp", async (c) => mcp.handle(c.req.raw, await runThatCalls(c, deps.context)));
   app.notFound((c) => {
     throw noRoute(c);
   });
@@ -87,6 +98,18 @@ function guard(c: HonoContext, { own, context }: ApiDeps): void {
   requireOwnHost(c.req.header("host"), own());
   requireOwnOrigin({ origin: c.req.header("origin"), fetchSite: c.req.header("sec-fetch-site") }, own());
   requireToken(c.req.header("authorization"), context.home.token);
+}
+
+/** S1: refused, unless the config lets runs schedule; then it is known who they are. */
+async function runThatCalls(
+  c: HonoContext,
+  context: Context,
+): Promise<{ runId: string; jobId: string | undefined } | undefined> {
+  const runId = c.req.header(RUN_HEADER);
+  refuseInsideRun(runId, context.config.http.allowRunsToSchedule);
+  if (runId === undefined) return undefined;
+  const run = await context.ledger.run(runId);
+  return { runId, jobId: run && "id" in run ? run.jobId : undefined };
 }
 
 /** `/jobs/{id}` → `/api/jobs/:id`. */

@@ -9,7 +9,7 @@ import { createAdaptorServer } from "@hono/node-server";
 import type { Context } from "../app/context.ts";
 import { Fault, messageOf } from "../kernel/errors.ts";
 import { SECOND } from "../kernel/time.ts";
-import { buildApi } from "./api.ts";
+import { buildApi, type McpDoor } from "./api.ts";
 import { hostText, isLoopback, isWildcard } from "./guards.ts";
 
 export interface ServeOptions {
@@ -22,6 +22,8 @@ export interface ServeOptions {
   bind: string;
   /** Beyond loopback without TLS (S5). */
   isInsecureAllowed: boolean;
+  /** Answers `/mcp`; absent = there is no such path. */
+  mcp?: McpDoor;
 }
 
 export interface HttpServer {
@@ -48,6 +50,7 @@ export async function serveHttp(options: ServeOptions): Promise<HttpServer> {
     own: () => ({ bind, port: portOf(server), hostname: hostname() }),
     signal: stopping.signal,
     track: () => open.add(),
+    ...(options.mcp && { mcp: options.mcp }),
   });
   const server = createAdaptorServer({
     fetch: async (request: Request) => {

@@ -5,22 +5,23 @@
 // I3. What people own (model, key, budget) can neither be said nor be lost here (upstream.md 1.6).
 
 import { defineTool } from "../../agent/define-tool.ts";
-import { Fault, isFault, sayFault } from "../../kernel/errors.ts";
+import { Fault } from "../../kernel/errors.ts";
 import { parseInstant } from "../../kernel/time.ts";
 import type { Origin } from "../../records/delivery.ts";
 import { isLive } from "../../records/run.ts";
-import type { Preparation, Tool, ToolResult } from "../../records/tool.ts";
+import type { Tool, ToolResult } from "../../records/tool.ts";
 import type { Context } from "../context.ts";
 import { parseDraft } from "../job-documents.ts";
 import { readJobText, updateJob } from "../job-editing.ts";
 import { addJob, listJobs, pauseJob, queueRun, removeJob, resumeJob, showJob } from "../jobs.ts";
-import { nodesUp } from "../nodes.ts";
 import { echoAnswer, listAnswer, localOnlyWarning, showAnswer } from "./cronjob-answers.ts";
-import { normaliseArguments } from "./cronjob-arguments.ts";
 import { draftOf, patchOf } from "./cronjob-draft.ts";
 import { type CronjobInput, cronjobSchema } from "./cronjob-schema.ts";
 import { CRONJOB_TEXT } from "./cronjob-text.ts";
+import { ignoringPeoples } from "./ignoring-peoples.ts";
+import { orAnswer } from "./or-answer.ts";
 import { refuseThreats, type ScanPrompt } from "./refuse-threats.ts";
+import { nodeWarnings } from "./runs.ts";
 
 export interface CronjobDeps {
   context: Context;
@@ -42,27 +43,7 @@ export function makeCronjobTool(deps: CronjobDeps): Tool {
     summarise: ({ action, id, name }) => [action, id ?? name ?? ""].join(" ").trim().slice(0, 80),
     run: (input) => orAnswer(() => act(deps, input)),
   });
-  return { ...tool, prepare: (value) => prepare(tool, value) };
-}
-
-/** Reads what has one meaning, and tells of what was left out. */
-function prepare(tool: Tool, given: unknown): Preparation {
-  const { value, notes } = normaliseArguments(given);
-  const prepared = tool.prepare(value);
-  if (!prepared.ok || notes.length === 0) return prepared;
-  const { call } = prepared;
-  const run: typeof call.run = async (context) => ({ ...(await call.run(context)), notes });
-  return { ok: true, call: { ...call, run } };
-}
-
-/** A fault that another call could mend is an answer; a broken store is not. */
-async function orAnswer(work: () => Promise<ToolResult>): Promise<ToolResult> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!isFault(error) || /^(?:store|home|environment)\./.test(error.code)) throw error;
-    return { error: sayFault(error), code: error.code, hint: error.hint, ...error.details };
-  }
+  return ignoringPeoples(tool);
 }
 
 async function act(deps: CronjobDeps, input: CronjobInput): Promise<ToolResult> {
@@ -144,8 +125,7 @@ async function runNow(context: Context, idOrName: string): Promise<ToolResult> {
     );
   }
   const run = await queueRun(context, definition.jobId);
-  const isUp = (await nodesUp(context)).length > 0;
-  const warnings = isUp ? [] : ["no node is up to run it: start one with `nightshift up`."];
+  const warnings = await nodeWarnings(context);
   return { error: null, run: { id: run.id, jobId: run.jobId, state: run.state }, warnings };
 }
 

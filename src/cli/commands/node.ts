@@ -47,6 +47,13 @@ export const nodeCommands: readonly CommandSpec[] = [
     load: async () => (await import("../tick.ts")).tick,
   },
   {
+    path: "mcp",
+    summary: "serve cronjob, agent, runs and process to another agent over standard input and output",
+    changesJobs: true,
+    readsJobFiles: true,
+    load: async () => (await import("../mcp.ts")).mcp,
+  },
+  {
     path: "node list",
     summary: "list nodes, newest start first",
     load: async () => (await import("../status.ts")).nodeList,
@@ -78,6 +85,13 @@ export const nodeCommands: readonly CommandSpec[] = [
       ["--count <n>", "how many slots", "5"],
     ],
     load: async () => (await import("../schedule.ts")).schedule,
+  },
+  {
+    path: "guard",
+    args: "[file]",
+    summary: "say what the prompt guard thinks of a text; exit 1 if it would be blocked",
+    options: [["--loose", "judge it as a skill or data, not as a prompt"]],
+    load: async () => (await import("../guard.ts")).guard,
   },
   {
     path: "plan",

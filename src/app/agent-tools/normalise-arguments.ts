@@ -1,4 +1,4 @@
-// The arguments of `cronjob`, as models write them → as the schema has them. Each slip that has one meaning is read, not
+// Arguments as models write them → as the schema has them. Each slip that has one meaning is read, not
 // refused: snake_case, aliases, a list written as text, "forever" (hermes#85383, #71987, #17139).
 
 import { camelCase } from "../../records/snake-case.ts";
@@ -38,7 +38,8 @@ const PEOPLES: ReadonlySet<string> = new Set([
   "runner",
 ]);
 
-export function normaliseArguments(value: unknown): NormalisedArguments {
+/** `allowed` = keys of people's that this tool does take. */
+export function normaliseArguments(value: unknown, allowed: readonly string[] = []): NormalisedArguments {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return { value, notes: [] };
   const normal: Record<string, unknown> = {};
   const ignored: string[] = [];
@@ -47,7 +48,7 @@ export function normaliseArguments(value: unknown): NormalisedArguments {
     const key = KEY_ALIASES[camel] ?? camel;
     // A model that fills in every key of a schema writes null for "nothing".
     if (given === null) continue;
-    if (PEOPLES.has(key)) ignored.push(written);
+    if (PEOPLES.has(key) && !allowed.includes(key)) ignored.push(written);
     // Two spellings of one key: the second is left for the schema to refuse.
     else normal[key in normal ? written : key] = normaliseValue(key, given);
   }
