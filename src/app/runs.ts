@@ -6,7 +6,13 @@ import type { Instant } from "../kernel/time.ts";
 import type { NewRun } from "../records/ledger/claims.ts";
 import { isTerminal, type Resolution, type Run, type RunEvent, type RunState } from "../records/run.ts";
 import type { Context } from "./context.ts";
-import { jobState, type RunDocument, runDocument } from "./documents.ts";
+import {
+  jobState,
+  type RunDocument,
+  type RunShowDocument,
+  runDocument,
+  type TurnDocument,
+} from "./documents.ts";
 import { type Explanation, explainRun, liveOther } from "./explain.ts";
 import { isUp } from "./nodes.ts";
 
@@ -58,9 +64,21 @@ export async function newestAttempt(context: Context, idOrPrefix: string): Promi
   return (await context.ledger.attempts(run.dedupeKey)).at(-1) ?? run;
 }
 
-/** One run with its deliveries and resolutions. */
-export async function showRun(context: Context, idOrPrefix: string): Promise<RunDocument> {
-  return documentOf(context, await findRun(context, idOrPrefix));
+/** One run with its deliveries and resolutions, and an agent's turns. */
+export async function showRun(context: Context, idOrPrefix: string): Promise<RunShowDocument> {
+  const run = await findRun(context, idOrPrefix);
+  const [document, turns] = await Promise.all([documentOf(context, run), turnsOfRun(context, run)]);
+  const isKept = turns.length > 0 && run.outputFile !== undefined;
+  const trajectoryFile = isKept ? (run.outputFile?.replace(/\.md$/, ".trajectory.jsonl") ?? null) : null;
+  return { ...document, turns, trajectoryFile };
+}
+
+/** Read only where there may be some: most runs are scripts, whose logs hold output. */
+async function turnsOfRun(context: Context, run: Run): Promise<TurnDocument[]> {
+  const isFinished = isTerminal(run.state) && run.state !== "unknown";
+  if (run.startedAt === undefined || (isFinished && run.usage?.turns === undefined)) return [];
+  const { runTurns } = await import("./agent/run-turns.ts");
+  return runTurns(context, run.id);
 }
 
 async function documentOf(context: Context, run: Run): Promise<RunDocument> {
@@ -71,15 +89,16 @@ async function documentOf(context: Context, run: Run): Promise<RunDocument> {
   return runDocument(run, { deliveries: [...deliveries].reverse(), resolutions });
 }
 
-export type RunTreeDocument = RunDocument & { children: RunTreeDocument[] };
+export type RunTreeDocument = RunDocument & { turns: TurnDocument[]; children: RunTreeDocument[] };
 
 /** The whole tree a run belongs to, from its root. */
 export async function runTree(context: Context, idOrPrefix: string): Promise<RunTreeDocument> {
   const run = await findRun(context, idOrPrefix);
   const nodes = new Map<string, RunTreeDocument>();
-  let root: RunTreeDocument = { ...runDocument(run), children: [] };
+  let root: RunTreeDocument = { ...runDocument(run), turns: [], children: [] };
   for (const member of await context.ledger.tree(run.rootId)) {
-    const node: RunTreeDocument = { ...runDocument(member), children: [] };
+    const turns = await turnsOfRun(context, member);
+    const node: RunTreeDocument = { ...runDocument(member), turns, children: [] };
     nodes.set(member.id, node);
     if (member.id === member.rootId) root = node;
     else nodes.get(member.parentId ?? member.rootId)?.children.push(node);

@@ -6,6 +6,7 @@ import { findRun, runEvents } from "../app/runs.ts";
 import { waitForChange } from "../app/wait-for-change.ts";
 import { formatInstant } from "../kernel/time.ts";
 import type { RunEvent } from "../records/run.ts";
+import { agentEventText } from "./agent-event-text.ts";
 import type { RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
 import type { Io } from "./io.ts";
@@ -37,6 +38,8 @@ async function printNew(context: Context, io: Io, cursor: { runId: string; after
 
 function eventText(event: RunEvent): string {
   const time = eventDocument(event).at.slice(11, 23).replace("Z", "");
+  const told = agentEventText(event);
+  if (told !== undefined) return `${time} ${told}`;
   if (typeof event.data.text === "string")
     return `${time} ${event.kind === "stderr" ? "! " : "  "}${event.data.text.trimEnd()}`;
   const facts = Object.entries(event.data)

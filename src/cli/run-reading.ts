@@ -1,6 +1,6 @@
 // `run list | show | tree | explain`.
 
-import type { RunDocument } from "../app/documents.ts";
+import type { RunDocument, RunShowDocument } from "../app/documents.ts";
 import { explain as explainUseCase, listRuns, type RunTreeDocument, runTree, showRun } from "../app/runs.ts";
 import { RUN_STATES } from "../records/run.ts";
 import type { RunCommand } from "./command.ts";
@@ -8,6 +8,7 @@ import { EXIT } from "./errors.ts";
 import { describeOutcome, duration, instant, latenessOf } from "./format.ts";
 import { print, table } from "./io.ts";
 import { idOption, instantOption, numberOption, textOption, wordsOption } from "./options.ts";
+import { turnLines, usageText } from "./turn-lines.ts";
 
 export const list: RunCommand = async ({ options, io, open }) => {
   const limit = numberOption(options, "limit", { min: 1, max: 1_000 });
@@ -50,7 +51,7 @@ export const show: RunCommand = async ({ args: [id = ""], io, open }) => {
   return run.state === "unknown" && run.resolutions.length === 0 ? EXIT.unknown : EXIT.ok;
 };
 
-function runText(run: RunDocument): string {
+function runText(run: RunShowDocument): string {
   const lines: [string, string | null][] = [
     ["run", run.id],
     ["job", run.jobId],
@@ -66,7 +67,9 @@ function runText(run: RunDocument): string {
     ["finished", run.finishedAt && `${run.finishedAt}, after ${duration(run.durationMs)}`],
     ["node", run.owner],
     ["outcome", run.outcome && describeOutcome(run.outcome)],
+    ["usage", usageText(run.usage)],
     ["output", run.outputFile],
+    ["kept", run.trajectoryFile],
     ...run.resolutions.map((one): [string, string] => [
       "resolved",
       `as ${one.as} by ${one.by} at ${one.at}${one.note ? `: ${one.note}` : ""}`,
@@ -77,7 +80,9 @@ function runText(run: RunDocument): string {
     ]),
   ];
   const known = lines.filter((line): line is [string, string] => line[1] !== null && line[1] !== "");
-  return known.map(([name, value]) => `${name.padEnd(9)} ${value}`).join("\n");
+  const facts = known.map(([name, value]) => `${name.padEnd(9)} ${value}`);
+  const turns = turnLines(run.turns);
+  return [...facts, ...(turns.length > 0 ? ["", ...turns] : [])].join("\n");
 }
 
 export const tree: RunCommand = async ({ args: [id = ""], io, open }) => {
@@ -89,8 +94,10 @@ export const tree: RunCommand = async ({ args: [id = ""], io, open }) => {
 function treeLines(node: RunTreeDocument, own: string, below: string): string[] {
   const name = [node.jobId, node.slot ?? node.trigger].filter(Boolean).join(" ");
   const line = `${own}${node.id}  ${name}  ${node.state}${node.reason ? ` (${node.reason})` : ""}  ${duration(node.durationMs)}`;
+  const indent = `${below}${node.children.length > 0 ? "│" : " "}   `;
   return [
     line.trimEnd(),
+    ...turnLines(node.turns).map((turn) => `${indent}${turn}`),
     ...node.children.flatMap((child, index) => {
       const isLast = index === node.children.length - 1;
       return treeLines(child, `${below}${isLast ? "└─ " : "├─ "}`, `${below}${isLast ? "   " : "│  "}`);

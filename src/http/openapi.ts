@@ -11,6 +11,7 @@ import {
   eventSchema,
   explanationSchema,
   runSchema,
+  runShowSchema,
   runTreeSchema,
 } from "./contract/runs.ts";
 import type { Parameter } from "./parameters.ts";
@@ -24,6 +25,7 @@ const NAMED: Readonly<Record<string, z.ZodMiniType>> = {
   JobEcho: jobEchoSchema,
   TransferResult: transferSchema,
   Run: runSchema,
+  RunShow: runShowSchema,
   RunTree: runTreeSchema,
   Event: eventSchema,
   Explanation: explanationSchema,

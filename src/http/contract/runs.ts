@@ -2,7 +2,14 @@
 
 import * as z from "zod/mini";
 import type { AuditDocument, AuditFindingDocument } from "../../app/audit.ts";
-import type { DeliveryDocument, DeliverySummary, EventDocument, RunDocument } from "../../app/documents.ts";
+import type {
+  DeliveryDocument,
+  DeliverySummary,
+  EventDocument,
+  RunDocument,
+  RunShowDocument,
+  TurnDocument,
+} from "../../app/documents.ts";
 import type { Explanation } from "../../app/explain.ts";
 import type { RunTreeDocument } from "../../app/runs.ts";
 import type { Outcome, Usage } from "../../records/outcome.ts";
@@ -55,6 +62,8 @@ const usageSchema = z.strictObject({
   tokensOut: maybe(z.number()),
   tokensReserved: maybe(z.number()),
   costUsd: maybe(z.number()),
+  modelCalls: maybe(count()),
+  turns: maybe(count()),
 }) satisfies z.ZodMiniType<Usage>;
 
 const summaryShape = {
@@ -128,9 +137,45 @@ const runShape = {
 /** One attempt: a ledger row. */
 export const runSchema = z.strictObject(runShape) satisfies z.ZodMiniType<RunDocument>;
 
+/** One turn of an agent. */
+const turnSchema = z.strictObject({
+  turn: z.int(),
+  text: z.string(),
+  tools: z.array(
+    z.strictObject({
+      name: z.string(),
+      summary: z.string(),
+      durationMs: orNull(z.number()),
+      error: orNull(z.string()),
+      resultBytes: orNull(z.number()),
+    }),
+  ),
+  calls: z.array(
+    z.strictObject({
+      role: z.string(),
+      model: z.string(),
+      attempts: z.number(),
+      durationMs: z.number(),
+      firstTokenMs: orNull(z.number()),
+      end: z.string(),
+      inputTokens: z.number(),
+      outputTokens: z.number(),
+      costUsd: orNull(z.number()),
+    }),
+  ),
+}) satisfies z.ZodMiniType<TurnDocument>;
+
+/** One run whole: an agent's turns and where its conversation is kept. */
+export const runShowSchema = z.strictObject({
+  ...runShape,
+  turns: z.array(turnSchema),
+  trajectoryFile: orNull(z.string()),
+}) satisfies z.ZodMiniType<RunShowDocument>;
+
 /** A run with everything below it. */
 export const runTreeSchema = z.strictObject({
   ...runShape,
+  turns: z.array(turnSchema),
   get children(): z.ZodMiniArray<z.ZodMiniType<RunTreeDocument>> {
     return z.array(runTreeSchema);
   },

@@ -16,7 +16,14 @@ import {
 } from "../../app/runs.ts";
 import { RUN_STATES } from "../../records/run.ts";
 import { parseBody } from "../bodies.ts";
-import { auditSchema, eventSchema, explanationSchema, runSchema, runTreeSchema } from "../contract/runs.ts";
+import {
+  auditSchema,
+  eventSchema,
+  explanationSchema,
+  runSchema,
+  runShowSchema,
+  runTreeSchema,
+} from "../contract/runs.ts";
 import { instantParameter, numberParameter, textParameter, wordsParameter } from "../parameters.ts";
 import { answer, type Route, route } from "../route.ts";
 import { jobIdOf } from "./job-id.ts";
@@ -50,7 +57,7 @@ const show = route({
   operationId: "showRun",
   summary: "One run, by id or its beginning.",
   tag,
-  answers: one,
+  answers: { 200: { description: "The run, with an agent's turns.", schema: runShowSchema } },
   handle: async ({ context, path: { id = "" } }) => answer(await showRun(context, id)),
 });
 
