@@ -1,4 +1,5 @@
-// Bundles the CLI, the library and the watch worker into dist/. Heavy parts are evaluated, or loaded, on use.
+// Bundles the CLI, the library, the watch worker and the doors to heavy packages into dist/. Heavy parts are evaluated, or
+// loaded, on use.
 
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -59,6 +60,34 @@ function thirdPartyLicences(bundles) {
 }
 
 /**
+ * Doors to heavy packages, reached by `import()` alone (.dependency-cruiser.cjs sees to it). The CLI is one file and would
+ * hold them all; each becomes a file of its own beside it. The library has its chunks.
+ */
+const DOORS = {
+  "src/agent/models/sdk.ts": "model-sdk",
+  "src/mcp/sdk.ts": "mcp-server-sdk",
+};
+
+/** Leaves the doors out of a bundle: they are required from beside it, when they are needed. */
+const doorsBeside = {
+  name: "doors-beside",
+  setup(build) {
+    build.onResolve({ filter: /^\.{1,2}\/.*\.ts$/ }, ({ path, resolveDir, kind }) => {
+      const name = kind === "dynamic-import" && DOORS[relative(root, join(resolveDir, path))];
+      return name ? { path: `./${name}.cjs`, external: true } : undefined;
+    });
+  },
+};
+
+const doorBundles = {
+  entryPoints: Object.fromEntries(Object.entries(DOORS).map(([file, name]) => [name, file])),
+  outdir: "dist",
+  outExtension: { ".js": ".cjs" },
+  format: "cjs",
+  minify: true,
+};
+
+/**
  * The CLI: one CommonJS file, so that bin/load-cli.js can run it from V8's code cache. What a command does not touch
  * stays uncompiled. Its first line names the cache.
  */
@@ -74,8 +103,8 @@ function cliBundle(digest) {
     banner: {
       js: `// ${digest.slice(0, 16)}\nconst __bundleUrl = require("node:url").pathToFileURL(__filename).href;`,
     },
-    external: ["pg", "node:sqlite"],
-    plugins: [lazyBuiltins, bundledLibsql],
+    external: ["pg", "mqtt", "node:sqlite"],
+    plugins: [doorsBeside, lazyBuiltins, bundledLibsql],
   };
 }
 
@@ -138,11 +167,12 @@ export async function build() {
     sourcesContent: false,
     metafile: true,
     legalComments: "none",
-    external: ["libsql", "pg", "node:sqlite"],
+    external: ["libsql", "pg", "mqtt", "node:sqlite"],
     logLevel: "warning",
   };
   const bundles = [
     await esbuild.build({ ...common, ...cliBundle(digest) }),
+    await esbuild.build({ ...common, ...doorBundles }),
     await esbuild.build({ ...common, ...libraryBundle }),
   ];
   writeFileSync(join(dist, "THIRD_PARTY_LICENSES.txt"), thirdPartyLicences(bundles));
