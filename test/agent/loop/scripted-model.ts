@@ -115,6 +115,8 @@ export interface World {
 }
 
 export type WorldOptions = Partial<Pick<LoopDeps, "tools" | "maxTurns" | "limits" | "errorClassOf">> & {
+  /** In place of the script. */
+  callModel?: CallModel;
   secrets?: readonly string[];
   window?: Partial<LoopDeps["window"]>;
   onEvent?(event: AgentEvent): void;
@@ -128,6 +130,7 @@ export const PROMPT: readonly Message[] = [
 
 export function openWorld(steps: readonly Step[], options: WorldOptions = {}): World {
   const {
+    callModel,
     secrets = [],
     window,
     tools = [echo],
@@ -154,7 +157,7 @@ export function openWorld(steps: readonly Step[], options: WorldOptions = {}): W
     run: (messages = PROMPT) =>
       runLoop(
         {
-          callModel: model.callModel,
+          callModel: callModel ?? model.callModel,
           tools,
           clock,
           emit: (event) => {

@@ -198,7 +198,7 @@ describe("a row read back", () => {
         const plain = row(messages, { redact: (whole) => whole });
         expect(readTrajectory(JSON.parse(JSON.stringify(plain)))?.messages).toEqual(messages);
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 
