@@ -9,6 +9,7 @@ import { isSecretName } from "../kernel/redact.ts";
 import type { AgentDefaults } from "./agent-document.ts";
 import { type EnvFile, parseEnvFile } from "./config-env.ts";
 import { type ConfigInput, configSchema } from "./config-schema.ts";
+import type { PlatformConfigs } from "./deliver-config.ts";
 import { faultOfIssues, issuesOf } from "./document-issues.ts";
 import type { NamedEnvironments } from "./environment-spec.ts";
 import { retryOf, targetsOf } from "./job-document.ts";
@@ -39,8 +40,10 @@ export interface Config {
     webhookSecret: string | undefined;
     /** Hosts, addresses or CIDR ranges that a webhook may reach although they are private. */
     allowPrivate: readonly string[];
-    /** Home channel per platform, as an address of that platform. */
+    /** Home channel per platform, as an address of that platform: of `homes`, else of the platform's own key. */
     homes: Readonly<Record<string, string>>;
+    /** Platforms that are configured, with their references as written. */
+    platforms: { readonly [Name in keyof PlatformConfigs]?: PlatformConfigs[Name] | undefined };
   };
   http: { port: number; bind: string; allowRunsToSchedule: boolean };
   limits: {
@@ -198,14 +201,25 @@ function defaultsOf(input: ConfigInput["defaults"]): JobDefaults {
 }
 
 function deliverOf(input: ConfigInput["deliver"]): Config["deliver"] {
-  const webhooks = Object.entries(input?.webhooks ?? {}).map(([name, { url, secret, headers = {} }]) => [
+  const { webhooks = {}, webhookSecret, allowPrivate = [], homes = {}, ...written } = input ?? {};
+  const named = Object.entries(webhooks).map(([name, { url, secret, headers = {} }]) => [
     name,
     { url, secret, headers },
   ]);
+  const ownHomes = Object.entries(written).flatMap(([platform, settings]) => {
+    const home = settings && homeOf(settings);
+    return home === undefined ? [] : [[platform, home]];
+  });
   return {
-    webhooks: Object.fromEntries(webhooks),
-    webhookSecret: input?.webhookSecret,
-    allowPrivate: input?.allowPrivate ?? [],
-    homes: input?.homes ?? {},
+    webhooks: Object.fromEntries(named),
+    webhookSecret,
+    allowPrivate,
+    homes: { ...Object.fromEntries(ownHomes), ...homes },
+    platforms: written,
   };
+}
+
+/** A platform with one webhook and nothing else has one address: that is its home. */
+function homeOf(settings: { home?: string | undefined; webhook?: string | undefined }): string | undefined {
+  return settings.home ?? (settings.webhook === undefined ? undefined : "default");
 }

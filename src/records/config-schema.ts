@@ -3,6 +3,7 @@
 // I1. Secrets and machine-dependent values are written as `${env:NAME}` and stay so until they are used.
 
 import * as z from "zod/mini";
+import { platformSchemas } from "./deliver-config.ts";
 import { environmentsSchema } from "./environment-spec.ts";
 import {
   budgetSchema,
@@ -69,6 +70,7 @@ const deliver = () =>
     webhookSecret: z.optional(secretReference()),
     allowPrivate: z.optional(z.array(text())),
     homes: z.optional(z.record(z.string(), text())),
+    ...platformSchemas(),
   });
 
 const http = () =>
@@ -102,7 +104,10 @@ const makeSchema = () =>
     defaults: described("What jobs take that say nothing themselves.", z.optional(defaults())),
     models: described("Named models, the one used by default, prices.", z.optional(modelsSchema())),
     environments: described("Named environments where commands run.", z.optional(environmentsSchema())),
-    deliver: described("Named webhooks, home channels, hosts that may be private.", z.optional(deliver())),
+    deliver: described(
+      "Platforms and their credentials, named webhooks, home channels, hosts that may be private.",
+      z.optional(deliver()),
+    ),
     orchestrator: concern("Limits of the task orchestrator."),
     queues: concern("Task queues: priority and width."),
     executors: concern("Named executors."),
