@@ -67,26 +67,18 @@ export function phrase(text: string): Form {
 
 /** Words, then a pattern (its source, sticky, Unicode) that must match right behind. */
 export function matching(words: string, tail: string): Form {
-  return { words: words.split("|"), isWord: true, holds: holdsBehind(new RegExp(tail, "uy")) };
+  return { words: words.split("|"), isWord: true, holds: holdsBehind(() => tail) };
 }
 
 /** As `matching`, where words are not set apart by spaces. The tail is folded like the words: write no upper-case class. */
 export function unspaced(words: string | readonly string[], tail: string): Form {
-  const pattern = new RegExp(foldPattern(tail), "uy");
-  return { words: wordsOf(words).map(foldWord), isWord: false, holds: holdsBehind(pattern) };
+  return { words: wordsOf(words).map(foldWord), isWord: false, holds: holdsBehind(() => foldPattern(tail)) };
 }
 
 /** Signs or words, and a pattern (its source) that must match from their first character on. */
 export function beginning(words: string | readonly string[], source: string): Form {
-  const pattern = new RegExp(source, "uy");
-  return {
-    words: wordsOf(words),
-    isWord: false,
-    holds: (text, place) => {
-      pattern.lastIndex = place;
-      return pattern.test(text);
-    },
-  };
+  const holds = holdsBehind(() => source);
+  return { words: wordsOf(words), isWord: false, holds: (text, place) => holds(text, place, "") };
 }
 
 /** A form that is only tried in texts that mention something. */
@@ -104,8 +96,11 @@ function foldPattern(source: string): string {
   return foldWord(source).replaceAll("\\p{l}", "\\p{L}").replaceAll("\\p{n}", "\\p{N}");
 }
 
-function holdsBehind(pattern: RegExp): Form["holds"] {
+/** The pattern is built when its word is first met: a scan meets few of them. */
+function holdsBehind(source: () => string): Form["holds"] {
+  let pattern: RegExp | undefined;
   return (text, place, word) => {
+    pattern ??= new RegExp(source(), "uy");
     pattern.lastIndex = place + word.length;
     return pattern.test(text);
   };

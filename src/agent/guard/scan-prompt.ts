@@ -47,16 +47,26 @@ export function scanPrompt(text: string, mode: ScanMode): Verdict {
 /** How deep pieces in pieces are looked into. */
 const MAX_DEPTH = 2;
 
-const INDEX: Readonly<Record<ScanMode, TriggerIndex>> = {
-  strict: indexRules(RULES, "strict"),
-  loose: indexRules(RULES, "loose"),
+/** One index per mode, and one for squeezed text, where only phrases written without spaces make sense. */
+const INDEXES = {
+  strict: once(() => indexRules(RULES, "strict")),
+  loose: once(() => indexRules(RULES, "loose")),
+  squeezed: once(() =>
+    indexRules(
+      RULES.filter(({ id }) => id === "prompt-injection-squeezed"),
+      "loose",
+    ),
+  ),
 };
 
-/** In squeezed text only phrases that are written without spaces anyway make sense. */
-const SQUEEZED = indexRules(
-  RULES.filter(({ id }) => id === "prompt-injection-squeezed"),
-  "loose",
-);
+/** Built at the first scan: a command that scans nothing does not pay for it. */
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
 
 interface Threat {
   rule: { id: string; reason: string };
@@ -78,7 +88,7 @@ function findThreat(text: string, mode: ScanMode, depth: number): Threat | undef
 
 /** The normal forms, each built on the last one and only where it differs. */
 function* views(folded: View, mode: ScanMode): Generator<{ view: View; index: TriggerIndex }> {
-  const index = INDEX[mode];
+  const index = INDEXES[mode]();
   yield { view: folded, index };
   let view = folded;
   for (const step of [
@@ -96,8 +106,8 @@ function* views(folded: View, mode: ScanMode): Generator<{ view: View; index: Tr
     yield { view, index };
   }
   const plain = withoutDigits(view);
-  if (plain) yield { view: plain, index: INDEX.loose };
-  yield { view: squeeze(plain ?? view), index: SQUEEZED };
+  if (plain) yield { view: plain, index: INDEXES.loose() };
+  yield { view: squeeze(plain ?? view), index: INDEXES.squeezed() };
 }
 
 function block(text: string, offset: number, rule: { id: string; reason: string }): Verdict {
