@@ -13,7 +13,6 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
-import { onTestFinished } from "vitest";
 import type { ReplyStep, Step } from "./model-steps.ts";
 import { type Answer, answerOf, type Dialect, type Frame, wires } from "./model-wire.ts";
 
@@ -120,7 +119,11 @@ export async function startModelServer(
     closing ??= end();
     return closing;
   };
-  if (options.closesWithTest !== false) onTestFinished(close);
+  if (options.closesWithTest !== false) {
+    // Benchmarks use this server too, without a test around them.
+    const { onTestFinished } = await import("vitest");
+    onTestFinished(close);
+  }
 
   return {
     baseUrl: `http://127.0.0.1:${port}/v1`,

@@ -27,7 +27,7 @@ async function tracer() {
 }
 
 describe("the model and MCP packages stay unloaded", () => {
-  test.each([
+  test.each<[string, ...string[][]]>([
     ["--version", ["--version"]],
     ["job list", ["job", "list"]],
     [
