@@ -1,9 +1,11 @@
 // Runs benchmarks by name, prints one table, and says on which machine.
 
 import { cpus, totalmem } from "node:os";
+import { agents } from "./agents.ts";
 import { burst } from "./burst.ts";
 import { latency } from "./latency.ts";
 import type { Benchmark, Result } from "./measure.ts";
+import { models } from "./models.ts";
 import { packageSize } from "./package-size.ts";
 import { scale } from "./scale.ts";
 import { startup } from "./startup.ts";
@@ -16,6 +18,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   latency,
   burst,
   scale,
+  agents,
   packageSize,
 ];
 

@@ -26,8 +26,7 @@ export function makeRedactStream(redact: Redact): RedactStream {
     push(piece) {
       if (isMuted) return "";
       held += piece;
-      const border = safeBorder(redact, held);
-      const leaving = border === 0 ? "" : redact(held.slice(0, border));
+      const { leaving, border } = settle(redact, held);
       held = held.slice(border);
       if (held.length <= MAX_HELD) return leaving;
       isMuted = true;
@@ -43,9 +42,13 @@ export function makeRedactStream(redact: Redact): RedactStream {
   };
 }
 
-/** The settled part's end, or 0 where it would cut a secret that lies across it. */
-function safeBorder(redact: Redact, held: string): number {
+/** What may leave, and where it ends: nothing where that would cut a secret in two that lies across the border. */
+function settle(redact: Redact, held: string): { leaving: string; border: number } {
   const border = settledIn(redact, held);
-  if (border === 0 || border === held.length) return border;
-  return redact(held.slice(0, border)) + redact(held.slice(border)) === redact(held) ? border : 0;
+  if (border === 0) return { leaving: "", border };
+  const leaving = redact(held.slice(0, border));
+  if (border === held.length) return { leaving, border };
+  const whole = redact(held);
+  const isCut = whole !== held && leaving + redact(held.slice(border)) !== whole;
+  return isCut ? { leaving: "", border: 0 } : { leaving, border };
 }

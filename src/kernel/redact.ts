@@ -42,7 +42,9 @@ export function makeRedact(secrets: readonly string[]): Redact {
     let clean = text;
     for (const secret of known) clean = clean.replaceAll(secret, "[redacted]");
     for (const shape of SHAPES) clean = clean.replace(shape, "[redacted]");
-    return clean.replace(BEARER, "$1 [redacted]").replace(URL_PASSWORD, "$1:[redacted]@");
+    clean = clean.replace(BEARER, "$1 [redacted]");
+    // Most texts have no address, and every word could begin one.
+    return clean.includes("://") ? clean.replace(URL_PASSWORD, "$1:[redacted]@") : clean;
   };
   return Object.assign(redact, { unsettledFrom: (text: string) => unsettledFrom(text, known) });
 }
