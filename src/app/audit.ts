@@ -1,5 +1,6 @@
 // `run audit`: recomputes what was due and compares it with the ledger (L9).
 
+import { Fault } from "../kernel/errors.ts";
 import { formatInstant, type Instant } from "../kernel/time.ts";
 import { type Audit, type AuditFinding, auditJob, isAuditClean, mergeAudits } from "../schedule/audit.ts";
 import type { Context } from "./context.ts";
@@ -27,12 +28,21 @@ export interface AuditFindingDocument {
   runIds: readonly string[];
 }
 
-/** Over one job, or all of them, removed ones included. */
+/** Over one job, or all of them, removed ones included. Throws `input.invalid` for a `since` that is still to come. */
 export async function readAudit(
   context: Context,
   input: { since?: Instant; jobId?: string },
 ): Promise<AuditDocument> {
   const until = await context.ledger.now();
+  if (input.since !== undefined && input.since > until) {
+    throw new Fault(
+      "input.invalid",
+      `${formatInstant(input.since)} is still to come; it is now ${formatInstant(until)}.`,
+      {
+        hint: "Name an instant that has passed: an audit looks back.",
+      },
+    );
+  }
   const window = { since: input.since ?? 0, until };
   const audits: Audit[] = [];
   for (const jobId of await jobIds(context, input.jobId)) {

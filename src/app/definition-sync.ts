@@ -67,7 +67,7 @@ function knownJob({ definition, cursor }: JobView): KnownJob {
 
 /** Reads and checks all that a file alone can be wrong in; scripts and targets may come and go, so they wait for the run. */
 function readEntry(
-  context: Context,
+  context: FilesContext,
   entry: SourceEntry,
   options: { defaultId: string; now: Instant },
 ): EntryReading {
@@ -89,7 +89,7 @@ function readEntry(
 }
 
 /** T3: a dropped once-job whose instant has passed and that no row knows is not run late by surprise. */
-function isPastDocument(context: Context, document: JobDocument, now: Instant): boolean {
+function isPastDocument(context: FilesContext, document: JobDocument, now: Instant): boolean {
   if (document.schedule === undefined) return false;
   const { schedule } = parseSchedule(document.schedule, {
     zone: document.timezone ?? context.zone,
@@ -193,8 +193,19 @@ async function announceHold(
   ]);
 }
 
+/** What looking at the files needs. */
+export type FilesContext = Pick<Context, "ledger" | "source" | "clock" | "zone" | "resolveDocument">;
+
+/** A file that cannot become a job now. */
+export interface HeldFile {
+  source: string;
+  /** The job it would be, as far as it says. */
+  jobId: string;
+  why: string;
+}
+
 /** Files that cannot become a job now, for `status` and `doctor`, with the reason. Looks only. */
-export async function unreadableFiles(context: Context): Promise<{ source: string; why: string }[]> {
+export async function heldFiles(context: FilesContext): Promise<HeldFile[]> {
   const now = await context.ledger.now();
   const known = new Map(
     (await context.ledger.jobs({ includeRemoved: true })).map((view) => [
@@ -218,5 +229,5 @@ export async function unreadableFiles(context: Context): Promise<{ source: strin
   };
   return [...state.held]
     .filter(([source, { jobId }]) => !isHeldJob(jobId, source))
-    .map(([source, { reason }]) => ({ source, why: reason }));
+    .map(([source, { jobId, reason }]) => ({ source, jobId, why: reason }));
 }

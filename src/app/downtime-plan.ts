@@ -3,7 +3,8 @@
 import { Fault } from "../kernel/errors.ts";
 import { formatInstant, type Instant, parseInstant } from "../kernel/time.ts";
 import type { Job } from "../records/job.ts";
-import { type Outage, type SlotFate, simulate } from "../schedule/plan.ts";
+import type { JobView } from "../records/ledger/slots.ts";
+import { type CarriedRun, type Outage, type SlotFate, simulate } from "../schedule/plan.ts";
 import { firstInstantOf, openZone } from "../schedule/zone.ts";
 import type { Context } from "./context.ts";
 import { jobState } from "./documents.ts";
@@ -47,13 +48,50 @@ export async function planSlots(context: Context, input: PlanInput): Promise<Pla
     const run = last.get(job.id);
     return run?.startedAt !== undefined && run.finishedAt !== undefined ? run.finishedAt - run.startedAt : 0;
   };
-  const fates = simulate({ jobs, from: input.from, until: input.until, down: input.down, durationMsOf });
+  const now = await context.ledger.now();
+  const openRunsOf = await openRunsAt(context, { views: scheduled, now, from: input.from, durationMsOf });
+  const { from, until, down } = input;
+  const fates = simulate({ jobs, from, until, down, durationMsOf, openRunsOf });
   return {
     from: formatInstant(input.from),
     until: formatInstant(input.until),
     down: input.down.map(({ from, to }) => ({ from: formatInstant(from), to: formatInstant(to) })),
     slots: fates.map(planEntry),
   };
+}
+
+interface OpenRunsInput {
+  views: readonly JobView[];
+  now: Instant;
+  from: Instant;
+  durationMsOf(job: Job): number;
+}
+
+/** What is open now and will be at `from`: a slot that meets it overlaps (T7). */
+async function openRunsAt(
+  context: Context,
+  { views, now, from, durationMsOf }: OpenRunsInput,
+): Promise<(job: Job) => CarriedRun[]> {
+  const live = await context.ledger.runs({ state: ["claimed", "running", "cancelling"], limit: MOST_LIVE });
+  const startOf = new Map(live.map((run) => [run.id, run.startedAt]));
+  const open = new Map(views.map((view) => [view.definition.jobId, view.openRuns]));
+  return (job) =>
+    (open.get(job.id) ?? [])
+      .filter(({ state }) => state !== "waiting")
+      .map((run): CarriedRun => {
+        if (run.state === "queued") return { ...run, endsAt: undefined };
+        return { ...run, endsAt: expectedEnd(startOf.get(run.id) ?? now, now, durationMsOf(job)) };
+      })
+      .filter(({ endsAt }) => endsAt === undefined || endsAt > from);
+}
+
+/** More live runs than any node holds. */
+const MOST_LIVE = 10_000;
+
+/** As long as the last one took; one that has outlasted it, for as long again as it has run by now. */
+function expectedEnd(startedAt: Instant, now: Instant, durationMs: number): Instant {
+  const usual = startedAt + durationMs;
+  return usual > now ? usual : now + (now - startedAt) + 1;
 }
 
 function planEntry(fate: SlotFate): PlanEntry {

@@ -3,10 +3,13 @@
 import { Fault } from "../kernel/errors.ts";
 import type { JobDocument } from "../records/job.ts";
 import type { JobView } from "../records/ledger/slots.ts";
-import type { Context } from "./context.ts";
+import { type FilesContext, heldFiles } from "./definition-sync.ts";
 
-/** One job by id, else by name (case-insensitive). Throws `input.not-found`, `input.ambiguous`. */
-export async function findJob(context: Pick<Context, "ledger">, idOrName: string): Promise<JobView> {
+/**
+ * One job by id, else by name (case-insensitive). Throws `input.ambiguous`, and `input.not-found`: also for a file in jobs/
+ * that was never a valid job, which is named with what is wrong in it.
+ */
+export async function findJob(context: FilesContext, idOrName: string): Promise<JobView> {
   const exact = await context.ledger.job(idOrName);
   if (exact && exact.cursor.removedAt === undefined) return exact;
   const wanted = idOrName.toLowerCase();
@@ -24,7 +27,17 @@ export async function findJob(context: Pick<Context, "ledger">, idOrName: string
       details: { candidates: ids },
     });
   }
-  throw new Fault("input.not-found", `There is no job "${idOrName}".`, {
-    hint: "See `nightshift job list`.",
+  throw await notFound(context, idOrName);
+}
+
+async function notFound(context: FilesContext, idOrName: string): Promise<Fault> {
+  const files = context.ledger.engine === "sqlite" ? await heldFiles(context) : [];
+  const held = files.find(({ jobId, source }) => [jobId, source].includes(idOrName));
+  if (!held)
+    return new Fault("input.not-found", `There is no job "${idOrName}".`, {
+      hint: "See `nightshift job list`.",
+    });
+  return new Fault("input.not-found", `"${idOrName}" is held and was never a job: ${held.why}`, {
+    hint: `Correct ${held.source}; it counts a second after it was saved.`,
   });
 }

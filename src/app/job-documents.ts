@@ -3,7 +3,7 @@
 import { jobTargets, requireRoute } from "../deliver/route.ts";
 import { selectorText } from "../deliver/targets.ts";
 import { prepareScript } from "../execute/prepare-script.ts";
-import { Fault, isFault } from "../kernel/errors.ts";
+import { Fault, isFault, sayFault } from "../kernel/errors.ts";
 import { formatInstant, type Instant } from "../kernel/time.ts";
 import type { AgentWork } from "../records/agent-work.ts";
 import type { Job, JobDocument } from "../records/job.ts";
@@ -55,10 +55,14 @@ export async function checkDocument(
   if (parsed && options.refusePast) refusePast(parsed.schedule, options.now);
   const job = context.resolveDocument(fixed, { ...options, zone });
   const warnings = warningsOf(job, parsed?.schedule, options.now);
+  const faults: Fault[] = [];
   for (const check of [() => checkRoute(context, fixed), () => checkWork(context, job, options)]) {
-    if (options.isLenient) await warnInstead(check, warnings);
-    else await check();
+    const fault = await faultOf(check);
+    if (fault && options.isLenient) warnings.push(fault.message);
+    else if (fault) faults.push(fault);
   }
+  const [first, ...others] = faults;
+  if (first) throw joinFaults([first, ...others]);
   return { document: fixed, job, display: parsed?.display, warnings };
 }
 
@@ -67,13 +71,24 @@ async function checkRoute(context: Context, document: JobDocument): Promise<void
   requireRoute([...deliver, ...onFailure], context.routeFor(document.origin));
 }
 
-/** For documents of another system: a refusal becomes a sentence for the person who imports. */
-async function warnInstead(check: () => Promise<void>, warnings: string[]): Promise<void> {
+/** Several faults as one, so that a person corrects them at once: the first one's code, each with what to do about it. */
+export function joinFaults(faults: readonly [Fault, ...Fault[]]): Fault {
+  const [first] = faults;
+  if (faults.length === 1) return first;
+  const { hint } = faults.at(-1) ?? first;
+  return new Fault(first.code, faults.map(sayFault).join("\n"), {
+    ...{ hint, cause: first },
+    ...(first.place && { place: first.place }),
+  });
+}
+
+async function faultOf(check: () => Promise<void>): Promise<Fault | undefined> {
   try {
     await check();
+    return undefined;
   } catch (error) {
     if (!isFault(error)) throw error;
-    warnings.push(error.message);
+    return error;
   }
 }
 

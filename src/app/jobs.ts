@@ -2,7 +2,7 @@
 // each change is written to the file first and recorded second, so that a crash between the two loses nothing: the next
 // look at the folder finds the file as it stands.
 
-import { Fault } from "../kernel/errors.ts";
+import { Fault, isFault } from "../kernel/errors.ts";
 import { makeId } from "../kernel/ids.ts";
 import { formatInstant, type Instant, wholeSecond } from "../kernel/time.ts";
 import type { JobDocument } from "../records/job.ts";
@@ -12,7 +12,7 @@ import type { Context } from "./context.ts";
 import { type JobShowDocument, jobShowDocument, type RunDocument, runDocument } from "./documents.ts";
 import { findJob } from "./find-job.ts";
 import { changeJob, recordDefinition, type Suspending } from "./job-changes.ts";
-import { checkDocument, nextSlots } from "./job-documents.ts";
+import { checkDocument, joinFaults, nextSlots } from "./job-documents.ts";
 import { dryEcho, echo, type JobEcho } from "./job-echo.ts";
 import { versionConflict, withFixedTime } from "./job-editing.ts";
 
@@ -37,14 +37,17 @@ export async function addJob(
 ): Promise<JobEcho> {
   const now = await context.ledger.now();
   const known = await context.ledger.job(draft.id);
-  if (known && known.cursor.removedAt === undefined) throw idTaken(draft.id);
+  const isTaken = known !== undefined && known.cursor.removedAt === undefined;
   const checked = await checkDocument(context, draft, {
     now,
     anchor: wholeSecond(now),
     zone: context.zone,
     refusePast: options.completed === undefined,
     isLenient: options.isImported ?? false,
+  }).catch((error: unknown) => {
+    throw isTaken && isFault(error) ? joinFaults([error, idTaken(draft.id)]) : error;
   });
+  if (isTaken) throw idTaken(draft.id);
   if (options.isDryRun) return dryEcho(checked, now);
   const { document, display, warnings } = checked;
   const source = context.source.sourceFor(draft.id);

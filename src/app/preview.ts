@@ -11,15 +11,18 @@ export interface SchedulePreview {
   next: string[];
 }
 
-/** Throws `schedule.unreadable`, `schedule.never-fires`, `schedule.zone`. */
+/**
+ * The first `count` slots after `from`; words that count from a moment (`30m`, `every 5m`) count from it, too.
+ * Throws `schedule.unreadable`, `schedule.never-fires`, `schedule.zone`.
+ */
 export function previewSchedule(
   text: string,
-  options: { zone: string; now: Instant; from: Instant; count: number },
+  options: { zone: string; from: Instant; count: number },
 ): SchedulePreview {
   const { schedule, display } = parseSchedule(text, {
     zone: options.zone,
-    now: options.now,
-    anchor: options.now,
+    now: options.from,
+    anchor: options.from,
   });
   const next: string[] = [];
   let after = options.from;

@@ -3,7 +3,7 @@
 import { homePaths } from "../store/files/home.ts";
 import { openJobFiles } from "../store/files/job-files.ts";
 import type { Context } from "./context.ts";
-import { unreadableFiles } from "./definition-sync.ts";
+import { heldFiles } from "./definition-sync.ts";
 
 export interface UnusedFile {
   source: string;
@@ -16,7 +16,7 @@ export async function unusedFiles(context: Context): Promise<UnusedFile[]> {
   const { isReadable, entries, unreadable } = await files.list();
   const broken = isTable
     ? unreadable.map(({ source, error }) => ({ source, why: error }))
-    : await unreadableFiles(context);
+    : (await heldFiles(context)).map(({ source, why }) => ({ source, why }));
   if (!isReadable) return [{ source: "jobs/", why: "the folder cannot be read" }, ...broken];
   if (!isTable) return broken;
   const why = "jobs live in the database here; move it there with `nightshift job apply -f`";

@@ -59,8 +59,14 @@ function resultsText(results: readonly TransferResult[]): string {
   if (results.length === 0) return "No jobs in it.";
   return results
     .flatMap(({ id, action, warnings, error }) => [
-      `${action.padEnd(9)} ${id}${error ? `: ${error}` : ""}`,
+      `${action.padEnd(9)} ${withError(id, error)}`,
       ...warnings.map((warning) => `          note: ${warning}`),
     ])
     .join("\n");
+}
+
+/** A text that cannot be read has no id: it is named by its file, as the error does already. */
+function withError(id: string, error: string | null): string {
+  if (error === null) return id;
+  return error.startsWith(`${id}:`) ? error : `${id}: ${error}`;
 }

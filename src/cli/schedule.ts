@@ -10,10 +10,10 @@ import { instantOption, numberOption, textOption } from "./options.ts";
 export const schedule: RunCommand = async ({ args, options, io, home }) => {
   // People forget the quotes: `schedule every 5m`.
   const text = args.join(" ");
-  const count = numberOption(options, "count", { min: 0, max: 10_000 }) ?? 5;
+  const count = numberOption(options, "count", { min: 1, max: 10_000 }) ?? 5;
   const { zone, now } = await previewZone(home.path, textOption(options, "timezone"), io.env);
   const from = instantOption(options, "from", now) ?? now;
-  const preview = previewSchedule(text, { zone, now, from, count });
+  const preview = previewSchedule(text, { zone, from, count });
   print(io, preview, () => [preview.display, ...preview.next.map((slot) => `  ${slot}`)].join("\n"));
   return EXIT.ok;
 };

@@ -5,6 +5,7 @@
 
 import type { Instant } from "../kernel/time.ts";
 import type { Job } from "../records/job.ts";
+import type { OpenRun } from "../records/ledger/slots.ts";
 import { countSlots, nextSlot, previousSlot } from "./next-slot.ts";
 import { PlayedJob, type SlotFate } from "./played-job.ts";
 
@@ -24,8 +25,16 @@ export interface PlanRequest {
   down: readonly Outage[];
   /** How long a run of the job takes. Default 0: runs never overlap. */
   durationMsOf?: (job: Job) => number;
+  /** Runs of the job that are open at `from`, with when the live ones will end. Default: none. */
+  openRunsOf?: (job: Job) => readonly CarriedRun[];
   /** More slots than this in a row with one fate become one entry. Default 48. */
   foldOver?: number;
+}
+
+/** A run from before the stretch: it is played, its own fate is not told. */
+export interface CarriedRun extends OpenRun {
+  /** When it ends; undefined = it has not begun. */
+  endsAt: Instant | undefined;
 }
 
 /** Passes played for one job before the rest is reported as `notSimulated`. */
@@ -43,6 +52,7 @@ function simulateJob(job: Job, request: PlanRequest): readonly SlotFate[] {
     from: request.from,
     durationMs: request.durationMsOf?.(job) ?? 0,
     foldOver: request.foldOver ?? 48,
+    carried: request.openRunsOf?.(job) ?? [],
   });
   let steps = 0;
   for (let at = played.nextEventAt(); at !== undefined; at = played.nextEventAt()) {

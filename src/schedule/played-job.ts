@@ -14,8 +14,10 @@ import { isScheduled } from "./standing.ts";
 export type { SlotFate } from "./fates.ts";
 
 interface PlayedRun extends OpenRun {
-  slot: Instant;
-  run: RunSlot;
+  /** The slot whose fate it is; undefined = it was open before the stretch began. */
+  run: RunSlot | undefined;
+  readyAt: Instant;
+  isExclusive: boolean;
   endsAt: Instant | undefined;
 }
 
@@ -24,6 +26,8 @@ export interface PlayOptions {
   from: Instant;
   durationMs: number;
   foldOver: number;
+  /** Open runs from before, as the ledger has them. */
+  carried: readonly (OpenRun & { endsAt: Instant | undefined })[];
 }
 
 export class PlayedJob {
@@ -40,6 +44,13 @@ export class PlayedJob {
     this.#decide = makeDecide(() => job);
     this.#fates = makeFates(job, options.foldOver);
     this.#view = firstView(job, options.from);
+    const isExclusive = job.overlap !== "allow";
+    this.#runs = options.carried.map((run) => ({
+      ...run,
+      run: undefined,
+      readyAt: options.from,
+      isExclusive,
+    }));
   }
 
   /** When anything happens next; undefined = nothing ever. */
@@ -85,7 +96,7 @@ export class PlayedJob {
 
   /** All fates; slots before `until` that were not decided are `pending`. */
   finish(until: Instant): readonly SlotFate[] {
-    for (const run of this.#runs) if (run.state === "queued") this.#fates.waiting(run.run);
+    for (const { state, run } of this.#runs) if (state === "queued" && run) this.#fates.waiting(run);
     this.#fates.undecided("pending", this.#view.cursor.nextSlot, until);
     return this.#fates.all();
   }
@@ -104,10 +115,12 @@ export class PlayedJob {
   }
 
   #closeWaiter(runId: string, reason: string): void {
-    const run = this.#runs.find((candidate) => candidate.id === runId);
-    if (!run) return;
-    this.#runs = this.#runs.filter((other) => other !== run);
-    const stretch = { first: run.slot, last: run.slot, count: 1, isCountAtLeast: false };
+    const waiter = this.#runs.find((candidate) => candidate.id === runId);
+    if (!waiter) return;
+    this.#runs = this.#runs.filter((other) => other !== waiter);
+    if (!waiter.run) return;
+    const { slot } = waiter.run;
+    const stretch = { first: slot, last: slot, count: 1, isCountAtLeast: false };
     this.#fates.closed({ kind: "close", state: "skipped", reason, ...stretch });
   }
 
@@ -118,11 +131,10 @@ export class PlayedJob {
   #startNext(now: Instant, downAt: Instant): boolean {
     const hasLive = this.#runs.some((run) => isLive(run.state));
     const run = this.#runs.find(
-      ({ state, run: { readyAt, isExclusive } }) =>
-        state === "queued" && readyAt <= now && !(isExclusive && hasLive),
+      ({ state, readyAt, isExclusive }) => state === "queued" && readyAt <= now && !(isExclusive && hasLive),
     );
     if (!run) return false;
-    this.#fates.started(run.run, now);
+    if (run.run) this.#fates.started(run.run, now);
     run.state = "running";
     run.endsAt = Math.min(now + this.#durationMs, downAt);
     const { cursor } = this.#view;
@@ -148,7 +160,8 @@ function queued(slot: RunSlot, now: Instant): PlayedRun {
     trigger: "schedule",
     createdAt: now,
   } as const;
-  return { ...open, slot: slot.slot, run: slot, endsAt: undefined };
+  const { readyAt, isExclusive } = slot;
+  return { ...open, slot: slot.slot, run: slot, readyAt, isExclusive, endsAt: undefined };
 }
 
 /** The view of a job that begins at `from` with nothing behind it. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { DAY, HOUR, type Instant, MINUTE } from "../../src/kernel/time.ts";
 import type { Job } from "../../src/records/job.ts";
-import { type Outage, type SlotFate, simulate } from "../../src/schedule/plan.ts";
-import { clock, instant, jobOf, START } from "./views.ts";
+import { type CarriedRun, type Outage, type SlotFate, simulate } from "../../src/schedule/plan.ts";
+import { clock, instant, jobOf, openRun, START } from "./views.ts";
 
 function inShort({ fate, first, last, count, startsAt, isCountAtLeast }: SlotFate): string {
   const slots =
@@ -134,4 +134,41 @@ test("jobs are told apart and sorted by slot", () => {
 test("a job without a schedule, or a disabled one, has no slots", () => {
   expect(plan(jobOf(undefined))).toEqual([]);
   expect(plan(jobOf("0 * * * *", { enabled: false }))).toEqual([]);
+});
+
+describe("T7: runs that are open when the stretch begins", () => {
+  const live = (endsAt: string): CarriedRun => ({
+    ...openRun("running", undefined),
+    endsAt: instant(endsAt),
+  });
+  const waiter: CarriedRun = { ...openRun("queued", START - HOUR), endsAt: undefined };
+  const withOpen = (job: Job, ...open: CarriedRun[]) =>
+    simulate({ jobs: [job], from: START, until: START + 3 * HOUR, down: [], openRunsOf: () => open }).map(
+      inShort,
+    );
+
+  test("`skip`: a slot that meets a live run is skipped; one after its end is on time", () => {
+    expect(withOpen(jobOf("0 * * * *"), live("01:30"))).toEqual([
+      "00:00 overlap",
+      "01:00 overlap",
+      "02:00 onTime",
+    ]);
+  });
+
+  test("`queue`: the newest slot waits for its end, and supersedes what waited before; that fate is not of this plan", () => {
+    expect(withOpen(jobOf("0 * * * *", { overlap: "queue" }), live("01:30"), waiter)).toEqual([
+      "00:00 superseded",
+      "01:00 late at 01:30",
+      "02:00 onTime",
+    ]);
+  });
+
+  test("`allow` and `replace`: a live run stands in nobody's way", () => {
+    for (const overlap of ["allow", "replace"] as const)
+      expect(withOpen(jobOf("0 * * * *", { overlap }), live("01:30"))).toEqual([
+        "00:00 onTime",
+        "01:00 onTime",
+        "02:00 onTime",
+      ]);
+  });
 });

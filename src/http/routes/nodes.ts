@@ -57,7 +57,7 @@ const schedule = route({
     text: { ...textParameter("The schedule, e.g. weekdays at 18:00."), isRequired: true },
     timezone: textParameter("IANA zone. Default: the home's."),
     from: instantParameter("First slots after then. Default: now."),
-    count: numberParameter("How many. Default 5.", { min: 0, max: 1_000 }),
+    count: numberParameter("How many. Default 5.", { min: 1, max: 1_000 }),
   },
   answers: { 200: { description: "The meaning.", schema: scheduleSchema } },
   async handle({ context, now, query }) {
@@ -66,7 +66,7 @@ const schedule = route({
       timezone === undefined
         ? context.zone
         : (await previewZone(context.home.paths.root, timezone, context.env)).zone;
-    return answer(previewSchedule(text, { zone, now, from, count }));
+    return answer(previewSchedule(text, { zone, from, count }));
   },
 });
 
