@@ -45,6 +45,15 @@ export function headWithNote(text: string, max: number): string {
   return `${kept}${kept.endsWith("\n") ? "" : "\n"}[… ${omitted} characters left out …]`;
 }
 
+/** Head and tail, around a line that says how much is missing between them. */
+export function endsWithNote(text: string, max: { head: number; tail: number }): string {
+  if (text.length <= max.head + max.tail) return text;
+  const head = keepHead(text, max.head).text;
+  const tail = keepTail(text, max.tail).text;
+  const omitted = text.length - head.length - tail.length;
+  return `${head}${head.endsWith("\n") ? "" : "\n"}[… ${omitted} characters left out …]\n${tail}`;
+}
+
 function isLowSurrogate(text: string, index: number): boolean {
   const code = text.charCodeAt(index);
   return code >= 0xdc00 && code <= 0xdfff;
