@@ -62,7 +62,7 @@ describe("schedule", () => {
     ["?text=now+and+then", 422, "schedule.unreadable", ""],
     ["?text=0+0+31+2+*", 422, "schedule.never-fires", ""],
     ["?text=noon&timezone=Mars/Base", 422, "schedule.zone", "Mars/Base"],
-    ["?text=noon&count=-1", 400, "input.usage", 'count "-1" is not a whole number from 0 to 1000.'],
+    ["?text=noon&count=-1", 400, "input.usage", 'count "-1" is not a whole number from 1 to 1000.'],
   ])("bad input is refused with its code: %s", async (query, status, code, message) => {
     const { call } = await serve();
     const reply = await call("GET", `/api/schedule${query}`);
