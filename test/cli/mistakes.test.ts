@@ -254,6 +254,22 @@ describe("homes and stores that cannot be used", () => {
     expect(valid).toMatchObject({ exitCode: 0, stdout: `${other} is valid.\n` });
   });
 
+  test("an audit of what is to come, no slots at all, and a file that never was a job say what is wrong", async () => {
+    const home = await cliHome();
+    await home.write("jobs/broken.yaml", "schedule: every 5m\nrun: {script: hi.sh}\noverlop: skip\n");
+
+    expect(oneLine(await home.run(["run", "audit", "--since", "2999-01-01T00:00:00Z"]))).toMatch(
+      /2999-01-01T00:00:00Z is still to come; .* Name an instant that has passed/,
+    );
+    expect(oneLine(await home.run(["schedule", "every 5m", "--count", "0"]))).toMatch(/--count.*from 1 to/);
+    expect(oneLine(await home.run(["job", "show", "broken"]))).toMatch(
+      /"broken" is held and was never a job: .*overlop.*overlap.*Correct jobs\/broken\.yaml/,
+    );
+    const applied = await home.run(["job", "apply", "-f", join(home.path, "jobs/broken.yaml")]);
+    expect(applied.exitCode).toBe(2);
+    expect(applied.stdout.split("broken.yaml")).toHaveLength(2);
+  });
+
   test("a home that is a file, a bad profile and a bad store address say what to do", async () => {
     const home = await cliHome();
     const file = join(home.path, "scripts/hi.sh");
