@@ -8,14 +8,26 @@ import { isLoopback, maySend } from "./known-hosts.ts";
 import { FILE_HINT, SECRET_FILE, secretVariables } from "./secret-names.ts";
 
 /** Longest command that is looked at, to each side of its first word. */
-const REACH = 1_500;
+const REACH = 1_200;
 const FILE = new RegExp(SECRET_FILE, "u");
 const SYSTEM_FILE =
   /(?:--post-file=|(?:-d|--data[\w-]{0,12}|-f)\s{0,2}["']?(?:\w{1,20}=)?@)[\w./~-]{0,80}(?:token|secret|credential|passw|private|apikey|api[_-]key)[\w.-]{0,40}(?=[\s"']|$)|(?:--post-file=|@|-t\s|<\s?)\/(?:etc|root|proc)\//;
 
 /** Whether the command around `place` carries a secret to a host that it is not for. */
 export function carriesSecretOut(text: string, place: number): boolean {
-  const command = commandAround(text, place);
+  const isCall = CALL.test(text.slice(place, place + 30));
+  const seen = isCall ? judged.call : judged.command;
+  if (seen.text === text && place < seen.end) return false;
+  const { command, end } = commandAround(text, place, isCall);
+  if (isGuilty(text, command)) return true;
+  judged[isCall ? "call" : "command"] = { text, end };
+  return false;
+}
+
+/** Up to where the last command was found innocent: its other words need not be judged again. */
+const judged = { call: { text: "", end: 0 }, command: { text: "", end: 0 } };
+
+function isGuilty(text: string, command: string): boolean {
   if (uploadsFile(command)) return !isWithinMachine(command);
   const names = [...secretVariables(command), ...taintedNames(text, command)];
   if (names.length === 0) return false;
@@ -30,7 +42,7 @@ function uploadsFile(command: string): boolean {
 
 /** A name server's log is a way out: any secret in a name that is looked up. */
 export function looksUpSecret(text: string, place: number): boolean {
-  const command = commandAround(text, place);
+  const { command } = commandAround(text, place, false);
   return secretVariables(command).length > 0 || FILE.test(command);
 }
 
@@ -56,16 +68,19 @@ function hasAddressee(command: string): boolean {
   );
 }
 
-function commandAround(text: string, place: number): string {
+/** From the last border before `place` to the next behind it; `end` is up to where the text has been seen whole. */
+function commandAround(text: string, place: number, isCall: boolean): { command: string; end: number } {
   let from = place;
   const first = Math.max(0, place - REACH);
   while (from > first && !isBorder(text, from - 1)) from -= 1;
-  const isCall = /^[\w.]{1,24}\s{0,2}\(/.test(text.slice(place, place + 30));
   const last = Math.min(text.length, place + REACH);
   let to = place;
   while (to < last && (isCall ? !isCallEnd(text, to, place) : !isBorder(text, to))) to += 1;
-  return text.slice(from, to).replace(/\\\n/g, " ");
+  const end = to === place + REACH ? place + REACH / 2 : to;
+  return { command: text.slice(from, to).replace(/\\\n/g, " "), end };
 }
+
+const CALL = /^[\w.:$]{1,24}\s{0,2}\(/;
 
 /** Line end (unless continued), `;`, `&&`, `||`, backtick. */
 function isBorder(text: string, place: number): boolean {

@@ -106,12 +106,21 @@ function holdsBehind(source: () => string): Form["holds"] {
   };
 }
 
-/** Words, then a function of the text behind them; it looks a bounded way on. */
+/** Words, then a function of the text behind them; it looks a bounded way on, and judges each command once. */
 export function deciding(words: string, decide: (rest: string) => boolean): Form {
+  let innocent = { text: "", end: 0 };
   return {
     words: words.split("|"),
     isWord: true,
-    holds: (text, place, word) => decide(text.slice(place + word.length, place + word.length + REACH)),
+    holds: (text, place, word) => {
+      if (innocent.text === text && place < innocent.end) return false;
+      const start = place + word.length;
+      const rest = text.slice(start, start + REACH);
+      if (decide(rest)) return true;
+      const border = rest.search(/[\n;|&`]/);
+      innocent = { text, end: start + (border < 0 ? REACH / 2 : border) };
+      return false;
+    },
   };
 }
 

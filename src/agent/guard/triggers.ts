@@ -99,7 +99,7 @@ function bucketOf(first: number, second: number): number {
 /** Latin letters and digits; of other scripts only those that are written with spaces. */
 function isWordUnit(unit: number): boolean {
   if (unit < 0x80) return (unit >= 0x61 && unit <= 0x7a) || (unit >= 0x30 && unit <= 0x39);
-  return unit < 0x0e00 && LETTER.test(String.fromCharCode(unit));
+  return unit >= 0xc0 && unit < 0x0e00 && !SIGNS.has(unit);
 }
 
 /** Before a word that begins with a sign (`/bin/rm`) a letter changes nothing. */
@@ -107,4 +107,5 @@ function isInsideWord(text: string, place: number): boolean {
   return isWordUnit(text.charCodeAt(place));
 }
 
-const LETTER = /\p{L}/u;
+/** ×, ÷, and the Arabic and Indic marks that end words. */
+const SIGNS: ReadonlySet<number> = new Set([0xd7, 0xf7, 0x60c, 0x61b, 0x61f, 0x6d4, 0x964, 0x965]);

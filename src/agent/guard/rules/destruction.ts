@@ -29,7 +29,7 @@ export const destruction: readonly Rule[] = [
           )
         )
           return false;
-        return commandArgs(rest).slice(0, 3).some(isVitalPath);
+        return commandArgs(rest).some(isVitalPath);
       }),
       deciding("mv", (rest) => {
         const args = commandArgs(rest);
@@ -48,6 +48,11 @@ export const destruction: readonly Rule[] = [
         const isRecursive = args.some((arg) => /^-r|^\/s$/.test(arg));
         return /^\s/.test(rest) && isRecursive && args.some(isVitalPath);
       }),
+      // An argument list of another language: `["rm", "-rf", "/"]`.
+      matching(
+        "rm",
+        "[\"'],\\s{0,2}[\"']-\\w{0,3}r\\w{0,3}[\"'],\\s{0,2}[\"'](?:/|~|/\\*|/(?:home|etc|usr|var))[\"']",
+      ),
       matching("shutil.rmtree|rmtree|rmsync|rimraf", "\\(?\\s{0,2}[\"'](?:/|~|/(?:home|etc|usr|var)/?)[\"']"),
     ],
     examples: {
