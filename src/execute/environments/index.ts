@@ -26,8 +26,14 @@ const TABLE: Table = {
     open: async (deps, spec, options) => (await import("./local.ts")).openLocal(deps, spec, options),
     check: async (deps, spec) => (await import("./check-local.ts")).checkLocal(deps, spec),
   },
-  docker: notBuilt("docker"),
-  ssh: notBuilt("ssh"),
+  docker: {
+    open: async (deps, spec) => (await import("./docker.ts")).openDocker(deps, spec),
+    check: async (deps, spec) => (await import("./docker.ts")).checkDocker(deps, spec),
+  },
+  ssh: {
+    open: async (deps, spec) => (await import("./ssh.ts")).openSsh(deps, spec),
+    check: async (deps, spec) => (await import("./ssh.ts")).checkSsh(deps, spec),
+  },
   singularity: notBuilt("singularity"),
   modal: notBuilt("modal"),
   daytona: notBuilt("daytona"),

@@ -38,7 +38,7 @@ export type EnvironmentCheck =
   | { usable: false; why: string; hint: string };
 
 /** What a check may look at: programs are found along `nodeEnv.PATH`. */
-export type CheckDeps = Pick<EnvironmentDeps, "nodeEnv">;
+export type CheckDeps = Pick<EnvironmentDeps, "nodeEnv" | "clock">;
 
 export const DEFAULT_GRACE_MS = 2_000;
 
@@ -86,6 +86,8 @@ export interface Place {
   cwd: string;
   /** A folder inside that only this environment uses, 0700. */
   stateFolder: string;
+  /** Longest command that can be passed as an argument, bytes; longer ones go by a file. Default: what Linux takes. */
+  longestArgument?: number;
   /** Throws Fault `environment.*` when nothing can be started. */
   launch(request: LaunchRequest): Promise<Launched>;
   /** Ends everything that carries the call's mark: TERM, grace, KILL. Resolves with those that would not go. */

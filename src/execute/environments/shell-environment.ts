@@ -20,8 +20,8 @@ import { type CallEnd, DEFAULT_CPU_SAMPLE_MS, runCall } from "./run-call.ts";
 import { LONGEST_ARGUMENT, sessionArgv } from "./session-script.ts";
 import { spawnedOver } from "./spawned.ts";
 
-/** States of ended calls that may wait for removal before one call removes them. */
-const MOST_STALE = 16;
+/** Files of ended calls that may wait before one call removes them. */
+const MOST_STALE = 64;
 
 interface Session {
   cwd: string;
@@ -107,6 +107,7 @@ async function exec(opened: Opened, command: string, options: ExecOptions): Prom
   const end = await runCall(callDeps, place, { callId, nonce: callId, launched, options });
   const lost = end.why === "exit" && !end.word ? await place.whyLost(await launched.exited) : undefined;
   if (lost) throw withOutput(lost, end);
+  session.stale.push(`command.${callId}`, `env.${callId}`);
   keepState(session, callId, { end, isOwnCwd: options.cwd !== undefined });
   return {
     exitCode: end.exitCode,
@@ -175,7 +176,7 @@ async function launch(opened: Opened, start: Start): Promise<Launched> {
   const { deps, place, session, live } = opened;
   const { command, callId, options } = start;
   refuseNul(command, options.env ?? {});
-  const isLong = Buffer.byteLength(command) > LONGEST_ARGUMENT;
+  const isLong = Buffer.byteLength(command) > (place.longestArgument ?? LONGEST_ARGUMENT);
   const file = `command.${callId}`;
   if (isLong)
     await writeInside(deps, place, {
@@ -200,7 +201,6 @@ async function launch(opened: Opened, start: Start): Promise<Launched> {
       isKept: start.isKept,
     },
   );
-  if (isLong) session.stale.push(file);
   const launched = await place.launch({
     callId,
     argv,

@@ -15,9 +15,12 @@ export function fileRules(get: () => Bench): void {
     const back = await environment.readFile(path, { signal: never });
 
     expect(Buffer.from(back).equals(data)).toBe(true);
-    expect(await said(environment, `cd "/tmp/files/deep/with space" && ls; cd /tmp; rm -r /tmp/files`)).toBe(
-      "夜 'quoted'.bin\n",
-    );
+    expect(
+      await said(
+        environment,
+        `cd "/tmp/files/deep/with space" && printf '%s\\n' *; cd /tmp; rm -r /tmp/files`,
+      ),
+    ).toBe("夜 'quoted'.bin\n");
   });
 
   test("a file that exists keeps its mode, a new one is 644 or as asked, a link is followed", async () => {

@@ -1,0 +1,297 @@
+// The docker backend: one container for the environment, by the command line of docker or podman.
+//
+// I1. The image is there before anything is made: inspected, then fetched unless the spec says never.
+// I2. `network: none` fails closed: what runs is asked for its network, and removed when that is another one.
+// I3. A container that did not start is removed by its name (hermes#7439); the name and labels are given at creation.
+// I4. A time-out ends processes inside (end-inside.ts), never only the client (hermes#84967).
+
+import { Fault } from "../../kernel/errors.ts";
+import type { Environment } from "../../records/environment.ts";
+import { type DockerSpec, formatEnvironment } from "../../records/environment-spec.ts";
+import { findCommand } from "../find-command.ts";
+import type { CommandExit } from "../spawn-held.ts";
+import { containerName, keptVolume, runArguments, WORKSPACE } from "./docker-arguments.ts";
+import { cpuArgv, endArgv, numberOf } from "./end-inside.ts";
+import { exportsOf, travellingEnv } from "./env-file.ts";
+import { launchProcess } from "./launch-process.ts";
+import type {
+  CheckDeps,
+  EnvironmentCheck,
+  EnvironmentDeps,
+  Launched,
+  LaunchRequest,
+  Place,
+} from "./place.ts";
+import { ownerLabel } from "./reap-containers.ts";
+import { type ClientAnswer, lastLine, runClient } from "./run-client.ts";
+import { makeShellEnvironment } from "./shell-environment.ts";
+
+/** @source upstream.md 1.11 and DESIGN §13 */
+const START_TIMEOUT_MS = 120_000;
+const PULL_TIMEOUT_MS = 600_000;
+const ANSWER_TIMEOUT_MS = 30_000;
+
+/** Opens a container. Throws Fault `environment.unusable` (engine, image, shell) or `environment.broken`. */
+export async function openDocker(deps: EnvironmentDeps, spec: DockerSpec): Promise<Environment> {
+  const engine = await findEngine(deps.nodeEnv, spec);
+  const docker: Docker = {
+    engine,
+    spec,
+    label: formatEnvironment(spec),
+    environmentId: deps.newId(),
+    run: (args, options) =>
+      runClient(deps.clock, {
+        argv: [engine, ...args],
+        env: deps.nodeEnv,
+        timeoutMs: ANSWER_TIMEOUT_MS,
+        ...options,
+      }),
+  };
+  await haveImage(docker);
+  try {
+    await startContainer(deps, docker);
+    return makeShellEnvironment(deps, await makePlace(deps, docker));
+  } catch (error) {
+    await docker.run(["rm", "--force", "--volumes", containerName(docker.environmentId)]).catch(() => {});
+    throw error;
+  }
+}
+
+/** Whether the engine answers and the image is there. Fetches nothing. */
+export async function checkDocker(deps: CheckDeps, spec: DockerSpec): Promise<EnvironmentCheck> {
+  const engine = await findEngine(deps.nodeEnv, spec);
+  const ask = (args: string[]) =>
+    runClient(deps.clock, { argv: [engine, ...args], env: deps.nodeEnv, timeoutMs: ANSWER_TIMEOUT_MS });
+  const version = await ask(["version", "--format", "{{.Server.Version}}"]);
+  if (version.exitCode !== 0)
+    return { usable: false, why: `${engine} does not answer: ${lastLine(version)}`, hint: START_HINT };
+  const image = await ask(["image", "inspect", "--format", "{{.Id}}", "--", spec.image]);
+  const notes = [`${engine} ${version.stdout.trim()}`];
+  if (image.exitCode !== 0 && spec.pull === "never")
+    return {
+      usable: false,
+      why: `the image ${spec.image} is not here`,
+      hint: `Run ${engine} pull ${spec.image}.`,
+    };
+  notes.push(image.exitCode === 0 ? "the image is here" : "the image will be fetched at the first use");
+  return { usable: true, notes };
+}
+
+const START_HINT = "Start the engine, or let this user talk to it (DOCKER_HOST, the docker group).";
+
+interface Docker {
+  engine: string;
+  spec: DockerSpec;
+  label: string;
+  environmentId: string;
+  run(args: string[], options?: { timeoutMs?: number; stdin?: string }): Promise<ClientAnswer>;
+}
+
+async function findEngine(nodeEnv: EnvironmentDeps["nodeEnv"], { engine }: DockerSpec): Promise<string> {
+  for (const name of engine ? [engine] : ["docker", "podman"]) {
+    const found = await findCommand(name, nodeEnv.PATH ?? "");
+    if (found.kind === "found") return name;
+  }
+  throw new Fault("environment.unusable", `${engine ?? "docker or podman"} is not installed`, {
+    hint: "Install Docker or Podman, or use another environment.",
+  });
+}
+
+async function haveImage(docker: Docker): Promise<void> {
+  const { spec, engine } = docker;
+  const inspected = await docker.run(["image", "inspect", "--format", "{{.Id}}", "--", spec.image]);
+  if (inspected.exitCode === 0) return;
+  const version = await docker.run(["version", "--format", "{{.Server.Version}}"]);
+  if (version.exitCode !== 0)
+    throw new Fault("environment.unusable", `${engine} does not answer: ${lastLine(version)}`, {
+      hint: START_HINT,
+      retry: "later",
+    });
+  const pulled =
+    spec.pull === "never"
+      ? undefined
+      : await docker.run(["pull", "--", spec.image], { timeoutMs: PULL_TIMEOUT_MS });
+  if (pulled?.exitCode === 0) return;
+  throw new Fault(
+    "environment.unusable",
+    `the image ${spec.image} is not here${pulled ? ` and cannot be fetched: ${lastLine(pulled)}` : ""}`,
+    { hint: `Correct its name, or run ${engine} pull ${spec.image}.`, retry: pulled ? "later" : "never" },
+  );
+}
+
+async function startContainer(deps: EnvironmentDeps, docker: Docker): Promise<void> {
+  const { spec, environmentId } = docker;
+  const started = await docker.run(
+    runArguments({
+      environmentId,
+      spec,
+      runId: deps.env.NIGHTSHIFT_RUN_ID ?? "",
+      jobId: deps.env.NIGHTSHIFT_JOB_ID,
+      owner: ownerLabel(),
+      workdir: deps.workdir,
+    }),
+    { timeoutMs: START_TIMEOUT_MS },
+  );
+  if (started.exitCode !== 0)
+    throw new Fault(
+      "environment.unusable",
+      `no container of ${spec.image} could be started: ${lastLine(started)}`,
+      {
+        hint: "Use an image that has sh, and limits that this machine can give.",
+      },
+    );
+  if (spec.network !== "none") return;
+  const network = await docker.run([
+    "inspect",
+    "--format",
+    "{{.HostConfig.NetworkMode}}",
+    containerName(environmentId),
+  ]);
+  if (network.stdout.trim() !== "none")
+    throw new Fault(
+      "environment.unusable",
+      `the container of ${spec.image} has a network although none was asked for`,
+      {
+        hint: "Look at the engine's own configuration.",
+      },
+    );
+}
+
+/** Prints the shell and the user's number after making the state folder and the variables' file (from stdin). */
+const PREPARE = `umask 077
+mkdir -p "$1" || exit 1
+cat >"$1/env" || exit 1
+command -v bash || command -v sh
+cd "$2" || exit 1`;
+
+async function makePlace(deps: EnvironmentDeps, docker: Docker): Promise<Place> {
+  const { environmentId, label } = docker;
+  const container = containerName(environmentId);
+  const stateFolder = `/tmp/.nightshift-${environmentId}`;
+  const marks = { ...travellingEnv(deps.env, deps.jobEnvNames), NIGHTSHIFT_ENVIRONMENT_ID: environmentId };
+  const inside = (argv: readonly string[], stdin?: string) =>
+    docker.run(["exec", ...(stdin === undefined ? [] : ["--interactive"]), container, ...argv], {
+      ...(stdin !== undefined && { stdin }),
+    });
+  const prepared = await inside(["sh", "-c", PREPARE, "sh", stateFolder, WORKSPACE], exportsOf(marks));
+  const shell = prepared.stdout.trim().split("\n").at(-1) ?? "";
+  if (prepared.exitCode !== 0 || !/^(?:\/\S+|sh)$/.test(shell))
+    throw new Fault("environment.unusable", `${label} cannot run commands: ${lastLine(prepared)}`, {
+      hint: "Use an image that has sh, cat and mkdir, and a user who may enter /workspace.",
+    });
+  return {
+    backend: "docker",
+    label,
+    environmentId,
+    shell,
+    isBash: shell.endsWith("/bash"),
+    cwd: WORKSPACE,
+    stateFolder,
+    launch: (request) => launchInside({ deps, docker, container, stateFolder, inside }, request),
+    async end(callId, { graceMs, launched }) {
+      const answer = await inside(endArgv(callId, graceMs));
+      const survivors = answer.exitCode === 0 ? numberOf(answer.stdout) : undefined;
+      if (survivors === undefined) await replaceLost(docker, container);
+      launched.drop();
+      return { survivors: survivors ?? 0 };
+    },
+    cpuMs: async (callId) => numberOf((await inside(cpuArgv(callId))).stdout),
+    whyLost: (exit) => whyLost(docker, container, exit),
+    close: () => closeContainer(deps, docker, container),
+  };
+}
+
+/** The end inside could not even be asked for (no process left to fork, a frozen container): the container goes. */
+async function replaceLost({ run }: Docker, container: string): Promise<void> {
+  await run(["kill", container]);
+}
+
+interface Inside {
+  deps: EnvironmentDeps;
+  docker: Docker;
+  container: string;
+  stateFolder: string;
+  inside(argv: readonly string[], stdin?: string): Promise<ClientAnswer>;
+}
+
+async function launchInside(
+  { deps, docker, container, stateFolder, inside }: Inside,
+  { argv, callId, env, hasStdin, pty }: LaunchRequest,
+): Promise<Launched> {
+  if (pty)
+    throw new Fault("environment.unusable", `${docker.label} has no terminals yet`, {
+      hint: "Start the command without a terminal.",
+    });
+  if (Object.keys(env).length > 0)
+    await inside(["sh", "-c", 'umask 077; cat >"$1"', "sh", `${stateFolder}/env.${callId}`], exportsOf(env));
+  return launchProcess({
+    argv: [
+      docker.engine,
+      "exec",
+      ...(hasStdin ? ["--interactive"] : []),
+      `--env=NIGHTSHIFT_RUN_ID=${deps.env.NIGHTSHIFT_RUN_ID ?? ""}`,
+      `--env=NIGHTSHIFT_ENVIRONMENT_ID=${docker.environmentId}`,
+      `--env=NIGHTSHIFT_CALL_ID=${callId}`,
+      container,
+      ...argv,
+    ],
+    env: deps.nodeEnv,
+    hasStdin,
+    pipes: deps.pipes,
+  });
+}
+
+async function whyLost(
+  { run, label, engine }: Docker,
+  container: string,
+  exit: CommandExit,
+): Promise<Error | undefined> {
+  if (exit.exitCode === 0) return undefined;
+  const state = await run([
+    "inspect",
+    "--format",
+    "{{.State.Running}} {{.State.OOMKilled}} {{.State.ExitCode}}",
+    container,
+  ]);
+  const [isRunning, wasKilled, code] = state.stdout.trim().split(" ");
+  if (isRunning === "true") return undefined;
+  const why =
+    state.exitCode !== 0
+      ? `${engine} no longer answers for it: ${lastLine(state)}`
+      : wasKilled === "true"
+        ? "it ran out of memory"
+        : `it ended with ${code}`;
+  return new Fault("environment.broken", `the container of ${label} is gone: ${why}`, {
+    hint: "Look at the engine and at the limits; the command may have run in part.",
+    retry: "later",
+  });
+}
+
+async function closeContainer(
+  deps: EnvironmentDeps,
+  { run, spec }: Docker,
+  container: string,
+): Promise<{ survivors: number }> {
+  // What root inside made in the run's folder must be the node's to remove.
+  const owner = `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`;
+  if (spec.workdir !== "own" && owner !== "0:0")
+    await run(["exec", "--user=0", container, "chown", "-R", owner, WORKSPACE]).catch(() => {});
+  const removed = await run(["rm", "--force", "--volumes", container]).catch((error: unknown) => ({
+    exitCode: undefined,
+    stdout: "",
+    stderr: String(error),
+  }));
+  const kept = spec.persist ? keptVolume(spec.scope, deps.env.NIGHTSHIFT_JOB_ID) : undefined;
+  if (spec.workdir === "own" && !kept) await run(["volume", "rm", "--force", container]).catch(() => {});
+  const isGone = removed.exitCode === 0 || (await isAbsent(run, container));
+  if (!isGone) deps.log.warn("container-not-removed", { container, error: lastLine(removed) });
+  return { survivors: isGone ? 0 : 1 };
+}
+
+/** An engine that answers, and does not know it. */
+async function isAbsent(run: Docker["run"], container: string): Promise<boolean> {
+  const listed = await run(["ps", "--all", "--quiet", "--filter", `name=^${container}$`]).catch(
+    () => undefined,
+  );
+  return listed?.exitCode === 0 && listed.stdout.trim() === "";
+}
