@@ -6,10 +6,19 @@ import type { PassResult } from "../records/ledger/slots.ts";
 import type { Context } from "./context.ts";
 import type { LiveRun } from "./live-run.ts";
 
+export interface Replay {
+  /** The tape's text (`output/…cassette.jsonl`). */
+  tape: string;
+  /** Goes live after so many of the agent's turns; undefined = never. */
+  forkTurns?: number;
+}
+
 /** How this process does agents' work, beyond what jobs say. */
 export interface AgentOptions {
   /** A person watches: the agent may be given the tool to schedule. Default false (law 7). */
   isAttended?: boolean;
+  /** Plays a recorded run instead of asking a model. */
+  replay?: Replay;
   /** Told of everything an agent here does, in order, redacted. Must not throw. */
   onEvent?(event: AgentEvent, runId: string): void;
 }

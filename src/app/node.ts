@@ -57,7 +57,10 @@ export function tickOnce(options: NodeOptions): Promise<TickResult> {
   return once(options, (node) => node.tick());
 }
 
-/** One queued run, here, and its deliveries (`job run --here`). False = another node was first, or `signal` aborted. */
+/**
+ * One queued run, here, and its deliveries (`job run --here`). False = another node was first, or `signal` aborted before.
+ * Once it runs, `signal` cancels it; resolves when it has ended.
+ */
 export function runHere(options: NodeOptions, run: { id: string; signal: AbortSignal }): Promise<boolean> {
   return once(options, (node) => node.runOnly(run.id, run.signal));
 }
@@ -200,9 +203,28 @@ class Node implements NightshiftNode {
       if (!isWaiting || signal.aborted) return false;
       await waitForChange(this.#context, { signal });
     }
-    await this.#runner.whenIdle();
+    await this.#endedOrCancelled(signal);
     await this.#outbox.drain(this.#draining.signal);
     return true;
+  }
+
+  /** What runs here ends by itself, or because somebody asked: whoever called, or a cancel in the ledger (L11). */
+  async #endedOrCancelled(signal: AbortSignal): Promise<void> {
+    const { ledger, log } = this.#context;
+    const interrupt = () => this.#runner.cancelAll(messageOf(signal.reason));
+    const readCancels = () =>
+      void this.#runner
+        .readCancels(this.id)
+        .catch((error) => log.warn("cancels-not-read", { error: messageOf(error) }));
+    const unsubscribe = ledger.onChange(readCancels);
+    signal.addEventListener("abort", interrupt, { once: true });
+    if (signal.aborted) interrupt();
+    try {
+      await this.#runner.whenIdle();
+    } finally {
+      unsubscribe();
+      signal.removeEventListener("abort", interrupt);
+    }
   }
 
   stop(options: StopOptions): Promise<void> {

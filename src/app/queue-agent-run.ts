@@ -3,7 +3,7 @@
 import { Fault } from "../kernel/errors.ts";
 import { makeId } from "../kernel/ids.ts";
 import { wholeSecond } from "../kernel/time.ts";
-import type { JobDocument } from "../records/job.ts";
+import type { Effects, JobDocument } from "../records/job.ts";
 import { HEAD_START_MS } from "../records/ledger/slots.ts";
 import type { Context } from "./context.ts";
 import { type RunDocument, runDocument } from "./documents.ts";
@@ -44,6 +44,17 @@ export async function queueAgentRun(
     refusePast: false,
     isAttended,
   });
+  const ready = { ...document, timezone: job.timezone };
+  return { run: await enqueueAgentRun(context, ready, { effects: job.effects, isForHere }), warnings };
+}
+
+/** Queues work that was checked: its document has its zone, so that any node reads it alike (T1). */
+export async function enqueueAgentRun(
+  context: Context,
+  document: JobDocument,
+  { effects, isForHere }: { effects: Effects; isForHere: boolean },
+): Promise<RunDocument> {
+  const now = await context.ledger.now();
   const id = makeId(now, context.random);
   const [run] = await context.ledger.enqueue([
     {
@@ -57,15 +68,14 @@ export async function queueAgentRun(
       rootId: id,
       slot: undefined,
       trigger: "manual",
-      effects: job.effects,
+      effects,
       isExclusive: false,
       idempotencyKey: id,
       readyAt: isForHere ? now + HEAD_START_MS : now,
       createdAt: now,
-      // Whichever node claims it reads it in this zone (T1).
-      input: JSON.stringify({ ...document, timezone: job.timezone }),
+      input: JSON.stringify(document),
     },
   ]);
   if (!run) throw new Error(`the ledger took no run ${id}`);
-  return { run: runDocument(run), warnings };
+  return runDocument(run);
 }

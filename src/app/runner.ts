@@ -137,6 +137,11 @@ export class Runner {
     }
   }
 
+  /** Ends everything that is live here, as cancelled. */
+  cancelAll(by: string): void {
+    for (const live of this.#live.values()) live.abort({ kind: "cancel", by });
+  }
+
   /** Resolves when no run is live. */
   async whenIdle(): Promise<void> {
     while (this.#live.size > 0) await Promise.all([...this.#live.values()].map((live) => live.ended));

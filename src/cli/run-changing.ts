@@ -4,10 +4,12 @@ import type { Context } from "../app/context.ts";
 import { nodesUp } from "../app/nodes.ts";
 import { cancelRun, resolveRun, retryRun } from "../app/runs.ts";
 import { Fault } from "../kernel/errors.ts";
+import { makeAgentLines } from "./agent-lines.ts";
 import type { RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
 import { type Io, print } from "./io.ts";
-import { isSet, textOption } from "./options.ts";
+import { isSet, numberOption, textOption } from "./options.ts";
+import { endText, exitOf } from "./run-end.ts";
 
 export const cancel: RunCommand = async ({ args: [id = ""], io, open }) => {
   const run = await cancelRun(await open(), id);
@@ -19,11 +21,31 @@ export const cancel: RunCommand = async ({ args: [id = ""], io, open }) => {
 
 export const retry: RunCommand = async ({ args: [id = ""], options, io, open }) => {
   const context = await open();
+  const forkTurns = numberOption(options, "fork", { min: 0, max: 100_000 });
+  if (isSet(options, "replay") || forkTurns !== undefined) return replay(context, id, { forkTurns, io });
   const run = await retryRun(context, id, { isSameKey: isSet(options, "sameKey") });
   print(io, run, () => `Queued as run ${run.id}. See \`nightshift run show ${run.id}\`.`);
   await noteNoNode(context, io);
   return EXIT.ok;
 };
+
+/** From the recording, here and now; with `--fork N` live after N turns. */
+async function replay(
+  context: Context,
+  id: string,
+  { forkTurns, io }: { forkTurns: number | undefined; io: Io },
+): Promise<number> {
+  const { replayRun } = await import("../app/replay-run.ts");
+  const lines = makeAgentLines(io);
+  const run = await replayRun(context, id, {
+    ...(forkTurns !== undefined && { forkTurns }),
+    signal: io.signal,
+    onEvent: lines.on,
+  });
+  lines.end();
+  print(io, run, () => endText(run, { isTold: lines.hasSpoken }));
+  return io.signal.aborted ? EXIT.interrupted : exitOf(run);
+}
 
 /** Queued work waits for a node: a person should know that there is none. */
 async function noteNoNode(context: Context, io: Io): Promise<void> {

@@ -126,6 +126,8 @@ function draftOf(input: Input, origin: Origin | undefined): JobDocument {
   };
 }
 
+const ENDED = "its session ended";
+
 /** The runs that a process does itself while its session lives. */
 export class OwnRuns implements RunsHere {
   readonly #context: Context;
@@ -153,11 +155,13 @@ export class OwnRuns implements RunsHere {
 
   /** (I1) Resolves when none is left. Idempotent. */
   async close(): Promise<void> {
-    this.#ending.abort(new Error("the session ended"));
-    const { ledger, actor } = this.#context;
+    const { ledger, log } = this.#context;
+    // One that nobody has claimed yet would wait for a node, though nobody waits for it.
     for (const runId of this.#live.keys())
-      await ledger.requestCancel(runId, `${actor}: its session ended`, await ledger.now()).catch(() => {});
-    await ledger.wakeOthers().catch(() => {});
+      await ledger
+        .requestCancel(runId, ENDED, await ledger.now())
+        .catch((error) => log.warn("run-not-cancelled", { runId, error: messageOf(error) }));
+    this.#ending.abort(new Error(ENDED));
     await Promise.all(this.#live.values());
   }
 }

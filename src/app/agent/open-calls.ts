@@ -6,6 +6,7 @@ import { makeModelPort } from "../../agent/models/model-port.ts";
 import { makeRelay } from "../../agent/relay/relay.ts";
 import { messageOf } from "../../kernel/errors.ts";
 import { makeId } from "../../kernel/ids.ts";
+import type { Redact } from "../../kernel/redact.ts";
 import type { AgentWork } from "../../records/agent-work.ts";
 import type { CallModel, ModelCallRecord } from "../../records/model.ts";
 import { sumModelCalls } from "../../records/model-call-sums.ts";
@@ -13,9 +14,12 @@ import type { RunContext } from "../../records/run-context.ts";
 import { microUsdOf } from "../../records/usage.ts";
 import type { Context } from "../context.ts";
 import type { AgentModels } from "./agent-models.ts";
+import { recordCalls, type Tape } from "./record-calls.ts";
 
 export interface Calls {
   callModel: CallModel;
+  /** Undefined = nothing is recorded. */
+  tape: Tape | undefined;
   /** Hands over what is not counted yet. Never rejects. */
   close(): Promise<void>;
 }
@@ -24,6 +28,7 @@ export interface CallsOf {
   models: AgentModels;
   agent: AgentWork;
   ctx: RunContext;
+  redact: Redact;
   /** Told of each logical call that ended. */
   onRecord(record: ModelCallRecord): void;
 }
@@ -41,9 +46,10 @@ export async function openCalls(context: Context, of: CallsOf): Promise<Calls> {
     log: context.log,
     budget: await openBudget(context, of),
   });
-  if (!context.config.models.relay) return { callModel: port, close: async () => {} };
+  if (!context.config.models.relay) return { callModel: port, tape: undefined, close: async () => {} };
+  const tape = recordCalls(context, port, { runId: ctx.run.id, redact: of.redact });
   const counted = countCalls(context);
-  const relay = makeRelay(port, {
+  const relay = makeRelay(tape?.call ?? port, {
     runId: ctx.run.id,
     rootId: ctx.lineage.rootId,
     clock: context.clock,
@@ -55,10 +61,10 @@ export async function openCalls(context: Context, of: CallsOf): Promise<Calls> {
     report: (error) => context.log.warn("relay-detached", { runId: ctx.run.id, error: messageOf(error) }),
   });
   const close = async () => {
-    await relay.settled();
+    await Promise.all([relay.settled(), tape?.settled()]);
     await counted.flush().catch((error) => context.log.warn("calls-uncounted", { error: messageOf(error) }));
   };
-  return { callModel: relay.call, close };
+  return { callModel: relay.call, tape, close };
 }
 
 /** The root's row, where anything limits it (S3). */

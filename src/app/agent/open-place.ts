@@ -25,6 +25,8 @@ export interface Place {
   allowed: readonly string[];
   /** Whether commands see this machine's own files. */
   isLocal: boolean;
+  /** The run's NIGHTSHIFT_* variables: what is started for it is found by them (L10). */
+  marks: Readonly<Record<string, string>>;
   /** Hides the job's own secrets too. */
   redact: Redact;
   /** Ends everything in it. The workspace stays where the run did not succeed and left something. */
@@ -72,11 +74,23 @@ export async function openPlace(
       await endAll({ environment, processes, ctx });
       await leave(outcome);
     };
-    return { environment, processes, allowed, isLocal: spec.backend === "local", redact, close };
+    return {
+      environment,
+      processes,
+      allowed,
+      isLocal: spec.backend === "local",
+      marks: marksOf(env),
+      redact,
+      close,
+    };
   } catch (error) {
     await leave(undefined);
     throw error;
   }
+}
+
+function marksOf(env: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith("NIGHTSHIFT_")));
 }
 
 /** Proof of cleanup: what was ended, and what would not go, is in the run's log. */

@@ -1,5 +1,6 @@
 // The tools of one run, by the toolsets it is granted: one line each.
 
+import { scanPrompt } from "../../agent/guard/scan-prompt.ts";
 import { openSkills } from "../../agent/skills/open-skills.ts";
 import { makeListFolderTool } from "../../agent/tools/list-folder.ts";
 import { makePatchFileTool } from "../../agent/tools/patch-file.ts";
@@ -13,9 +14,14 @@ import { makeTodoTool } from "../../agent/tools/todo.ts";
 import { makeWebFetchTool } from "../../agent/tools/web-fetch.ts";
 import { makeWriteFileTool } from "../../agent/tools/write-file.ts";
 import { makeAllowAddress } from "../../kernel/private-addresses.ts";
+import type { Job } from "../../records/job.ts";
+import type { RunContext } from "../../records/run-context.ts";
 import type { Tool } from "../../records/tool.ts";
+import { makeCronjobTool } from "../agent-tools/cronjob.ts";
+import type { AgentDeps } from "../agent-work.ts";
 import type { Context } from "../context.ts";
 import type { Place } from "./open-place.ts";
+import { grantToolsets } from "./toolsets.ts";
 
 export interface OpenedTools {
   tools: readonly Tool[];
@@ -24,11 +30,37 @@ export interface OpenedTools {
   close(): Promise<void>;
 }
 
-interface ToolsOf {
+/** What a run is granted, and what its tools are made of. */
+export interface ToolsOf {
   context: Context;
   place: Place;
+  toolsets: readonly string[];
   /** The `cronjob` tool, where it is granted. */
   cronjob(): Tool;
+}
+
+/** Throws `tool.unknown`, `input.refused`. */
+export function grantedTools(
+  { context, isAttended = false }: AgentDeps,
+  job: Job,
+  { ctx, place }: { ctx: RunContext; place: Place },
+): ToolsOf {
+  const toolsets = grantToolsets({
+    asked: job.work.kind === "agent" ? job.work.agent.toolsets : [],
+    mcpServers: Object.keys(context.config.mcpServers),
+    isAttended,
+    mayRunsSchedule: context.config.http.allowRunsToSchedule,
+  });
+  // A person's own session schedules freely; a run that the config lets schedule is still known as a run (S1).
+  const caller = isAttended ? {} : { caller: { runId: ctx.run.id, jobId: ctx.run.jobId } };
+  const cronjob = () =>
+    makeCronjobTool({
+      context: { ...context, actor: `agent:${ctx.run.id}` },
+      scan: (text) => scanPrompt(text, "strict"),
+      ...(job.origin && { origin: job.origin }),
+      ...caller,
+    });
+  return { context, place, toolsets, cronjob };
 }
 
 const TOOLSETS: Readonly<Record<string, (deps: ToolsOf) => Tool[]>> = {
@@ -50,9 +82,10 @@ const TOOLSETS: Readonly<Record<string, (deps: ToolsOf) => Tool[]>> = {
 /** Throws only the signal's reason; a server that cannot be reached is a problem told. */
 export async function openTools(
   deps: ToolsOf,
-  toolsets: readonly string[],
+  isWanted: (toolset: string) => boolean,
   signal: AbortSignal,
 ): Promise<OpenedTools> {
+  const toolsets = deps.toolsets.filter(isWanted);
   const own = toolsets.flatMap((name) => TOOLSETS[name]?.(deps) ?? []);
   const { mcpServers } = deps.context.config;
   const servers = Object.fromEntries(Object.entries(mcpServers).filter(([name]) => toolsets.includes(name)));
@@ -63,8 +96,10 @@ export async function openTools(
     servers,
     resolve: (text) => context.resolveReferences(text),
     env: context.env,
-    cwd: place.environment.cwd,
+    marks: place.marks,
+    ...(place.isLocal && { cwd: place.environment.cwd }),
     version: context.version,
+    clock: context.clock,
     signal,
   });
   return { tools: [...own, ...opened.tools], problems: opened.problems, close: () => opened.close() };

@@ -18,6 +18,7 @@ import { outcomeOfReply } from "./agent-outcome.ts";
 import { gatherPrompt } from "./gather-prompt.ts";
 import { runPreRunScript } from "./pre-run-script.ts";
 import { preflightAgent } from "./preflight-agent.ts";
+import { replayAgent } from "./replay-agent.ts";
 import { runCommandAgent } from "./run-command-agent.ts";
 import { runModelAgent } from "./run-model-agent.ts";
 import { type Starter, startOnce } from "./start-once.ts";
@@ -40,6 +41,8 @@ interface AgentJob {
 }
 
 async function checkAndRun(deps: AgentDeps, { job, agent }: AgentJob, ctx: RunContext): Promise<Outcome> {
+  const { replay } = deps;
+  if (replay) return replayAgent(deps, { job, agent, replay }, ctx);
   const refusal = await preflightAgent(deps, { job, agent }, ctx);
   if (refusal !== undefined) return preflightFailure(refusal);
   const starter = startOnce(ctx);

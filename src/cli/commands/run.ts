@@ -54,7 +54,11 @@ export const runCommands: readonly CommandSpec[] = [
     path: "run retry",
     args: "<run>",
     summary: "run it again by hand",
-    options: [["--same-key", "keep its idempotency key"]],
+    options: [
+      ["--same-key", "keep its idempotency key"],
+      ["--replay", "agents: from its recording (models.record), without a network, and compare"],
+      ["--fork <n>", "agents: the same for the first n turns, then live"],
+    ],
     load: async () => (await import("../run-changing.ts")).retry,
   },
   {
