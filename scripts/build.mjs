@@ -65,6 +65,8 @@ function thirdPartyLicences(bundles) {
  */
 const DOORS = {
   "src/agent/models/sdk.ts": "model-sdk",
+  "src/agent/tools/html-text.ts": "html-text",
+  "src/agent/tools/mcp-sdk.ts": "mcp-client-sdk",
   "src/mcp/sdk.ts": "mcp-server-sdk",
 };
 

@@ -9,7 +9,7 @@ import { cliHome } from "../../cli/run-cli.ts";
 import { tempFolder } from "../../support/temp.ts";
 
 const DIST = join(import.meta.dirname, "../../../dist");
-const HEAVY = /(model|mcp)[a-z-]*sdk|@ai-sdk|modelcontextprotocol/;
+const HEAVY = /(model|mcp)[a-z-]*sdk|html-(to-)?text|@ai-sdk|modelcontextprotocol/;
 
 /** Writes the names of all modules a process has loaded, when it ends. */
 async function tracer() {
