@@ -8,7 +8,7 @@ import type { RunDocument } from "../../src/app/documents.ts";
 import { addJob, queueRun, showJob } from "../../src/app/jobs.ts";
 import { runHere, startNode, tickOnce } from "../../src/app/node.ts";
 import type { NightshiftNode } from "../../src/app/node-options.ts";
-import { cancelRun, explain, listRuns, resolveRun, showRun } from "../../src/app/runs.ts";
+import { cancelRun, explain, listRuns, resolveRun, runEvents, showRun } from "../../src/app/runs.ts";
 import { waitForChange } from "../../src/app/wait-for-change.ts";
 import { inProcessWork } from "../../src/app/work.ts";
 import type { JobDocument } from "../../src/records/job.ts";
@@ -303,6 +303,26 @@ describe("work without a node", () => {
     expect((await listRuns(context, {})).map(({ jobId, state }) => [jobId, state])).toEqual([
       ["a", "succeeded"],
     ]);
+  });
+
+  test("U2: a run that this process does itself ends when its caller stops waiting, and keeps what it said", async () => {
+    const context = await testContext();
+    await writeScript(context, "slow.sh", "#!/bin/sh\necho begun\nsleep 60\n");
+    await addJob(context, script("slow"));
+    const queued = await queueRun(context, "slow");
+    const caller = new AbortController();
+    const here = runHere({ context }, { id: queued.id, signal: caller.signal });
+    for (let begun = false; !begun; ) {
+      begun = (await runEvents(context, queued.id)).some(({ kind }) => kind === "stdout");
+      if (!begun) await waitForChange(context, { atMostMs: 50, signal: AbortSignal.timeout(15_000) });
+    }
+
+    caller.abort(new Error("interrupted"));
+
+    expect(await here).toBe(true);
+    expect(await showRun(context, queued.id)).toMatchObject({
+      ...{ state: "cancelled", reason: "interrupted", outcome: { output: "begun\n" } },
+    });
   });
 
   test("tick runs everything that is due, also what finds no place at first", async () => {
