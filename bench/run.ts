@@ -3,6 +3,7 @@
 import { cpus, totalmem } from "node:os";
 import { agents } from "./agents.ts";
 import { burst } from "./burst.ts";
+import { guard } from "./guard.ts";
 import { latency } from "./latency.ts";
 import type { Benchmark, Result } from "./measure.ts";
 import { models } from "./models.ts";
@@ -19,6 +20,8 @@ const BENCHMARKS: readonly Benchmark[] = [
   burst,
   scale,
   agents,
+  guard,
+  models,
   packageSize,
 ];
 
