@@ -59,11 +59,11 @@ export interface Conversation {
 
 export interface LoopEnd {
   reason: AgentEndReason;
-  /** The final text; otherwise the newest text there is: a partial answer. Redacted. */
+  /** The answer for `answered` and `maxTurns`; otherwise the newest text there is, which is none. Redacted. */
   text: string;
   /** The reply reached its maximum length, so `text` is not all of it. */
   isCut: boolean;
-  /** Why, in a sentence for people; "" where it answered. Redacted. */
+  /** Why, in one line for people; "" where it answered. Redacted. */
   why: string;
   /** What the model port or an environment threw, untouched; only for `failed`, and not for a refusing filter. */
   error: unknown;

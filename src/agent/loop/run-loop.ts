@@ -34,7 +34,7 @@ function finish(session: Session, { reason, why, error, isCut = false }: Ending)
   tell(session, { kind: "agent-finished", reason, turns, calls, usage, costUsd });
   return {
     reason,
-    text: reason === "empty" ? "" : newestText(whole),
+    text: newestText(whole),
     isCut,
     why: deps.redact(why),
     error,

@@ -4,6 +4,7 @@
 //     the loop; any call that could be run clears them.
 // I2. A turn that met a broken environment is told to the model; two in a row end the loop.
 
+import { isFault, messageOf, sayFault } from "../../kernel/errors.ts";
 import type { AgentEndReason } from "../../records/agent-event.ts";
 import type { AssistantMessage, ToolCall } from "../../records/conversation.ts";
 import type { ModelReply } from "../../records/model.ts";
@@ -13,6 +14,7 @@ import { addMessage, type Session, tell } from "./session.ts";
 
 const MALFORMED_TURNS = 3;
 const BROKEN_TURNS = 2;
+const WHY_CHARACTERS = 500;
 
 const LAST_TURN = `No turn is left: you cannot call tools any more. Answer now, with what you know. Say what is done, what is \
 not, and what you could not find out.`;
@@ -40,7 +42,7 @@ export async function takeTurn(session: Session): Promise<Ending | undefined> {
 
 /** Adds the reply and does what it wants. */
 async function heed(session: Session, reply: ModelReply, isLast: boolean): Promise<Ending | undefined> {
-  const message = messageOf(reply);
+  const message = assistantMessage(reply);
   addMessage(session, message);
   const { toolCalls } = message;
   if (isLast) {
@@ -65,10 +67,11 @@ function endOfAnswer(reply: ModelReply): Ending {
   return { reason: "empty", why };
 }
 
+/** Without an answer even now it is a failure, whatever was said on the way. */
 function endOfLastTurn({ deps }: Session, reply: ModelReply): Ending {
-  const answer =
-    reply.text.trim() === "" ? "did not answer when told to" : "was told to answer with what it had";
-  const why = `The agent used all of its ${deps.maxTurns} turns and ${answer}.`;
+  const used = `The agent used all of its ${deps.maxTurns} turns and`;
+  if (reply.text.trim() === "") return { reason: "empty", why: `${used} did not answer when told to.` };
+  const why = `${used} was told to answer with what it had.`;
   return { reason: "maxTurns", why, isCut: reply.finish === "length" };
 }
 
@@ -78,9 +81,17 @@ function endOfFailure(session: Session, { error, partial }: Extract<Asked, { ok:
   if (session.ctx.signal.aborted) return interrupted(session);
   return {
     reason: "failed",
-    why: `The model ${session.model} could not be asked in turn ${session.turn}.`,
+    why: whyFailed(session, error),
     error,
   };
+}
+
+/** One bounded line: the whole error goes along untouched. */
+function whyFailed({ model, turn, deps }: Session, error: unknown): string {
+  // Redacted before it is cut: half a secret has no pattern.
+  const said = deps.redact(isFault(error) ? sayFault(error) : messageOf(error));
+  const line = said.replace(/\s+/g, " ").trim().slice(0, WHY_CHARACTERS);
+  return `The model ${model} failed in turn ${turn}: ${line || "it gave no reason"}`;
 }
 
 function endOfCalls(session: Session, tally: CallTally): Ending | undefined {
@@ -104,7 +115,7 @@ function interrupted({ turn }: Session): Ending {
   return { reason: "interrupted", why: `Interrupted in turn ${turn}.` };
 }
 
-function messageOf(reply: ModelReply): AssistantMessage {
+function assistantMessage(reply: ModelReply): AssistantMessage {
   return {
     role: "assistant",
     text: reply.text,

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { defineTool } from "../../../src/agent/define-tool.ts";
 import { Fault } from "../../../src/kernel/errors.ts";
-import { call, openWorld, tool } from "./scripted-model.ts";
+import { call, openWorld, type Step, tool } from "./scripted-model.ts";
 
 describe("a conversation", () => {
   test("goes on while the model calls tools, and ends with its answer", async () => {
@@ -100,7 +100,8 @@ describe("limits", () => {
     const calling = { toolCalls: [call("echo", { value: "a" })] };
     const world = openWorld([{ ...calling, text: "So far." }, calling], { maxTurns: 1 });
     const end = await world.run();
-    expect(end).toMatchObject({ reason: "maxTurns", text: "So far." });
+    // What was said on the way is no answer, but it is kept.
+    expect(end).toMatchObject({ reason: "empty", text: "So far." });
     expect(end.why).toContain("did not answer when told to");
     expect(world.results()).toEqual(['{"error":null,"value":"a"}', '{"error":"Not run: no turn is left."}']);
     expect(world.kinds().filter((kind) => kind === "tool-started")).toHaveLength(1);
@@ -205,15 +206,14 @@ describe("malformed calls", () => {
 
 describe("failures", () => {
   test("a provider's error comes back untouched, with the text that had arrived", async () => {
-    const error = new Error("upstream said no");
-    const world = openWorld([
-      async (_request, { onChunk }) => {
-        onChunk?.({ kind: "text", text: "The disk is" });
-        throw error;
-      },
-    ]);
-    const end = await world.run();
+    const error = new Error("upstream said no to s3cr3t-value\nwith details");
+    const step: Step = async (_request, { onChunk }) => {
+      onChunk?.({ kind: "text", text: "The disk is" });
+      throw error;
+    };
+    const end = await openWorld([step], { secrets: ["s3cr3t-value"] }).run();
     expect(end.error).toBe(error);
+    expect(end.why).toBe("The model main failed in turn 1: upstream said no to [redacted] with details");
     expect(end).toMatchObject({ reason: "failed", text: "The disk is", turns: 1, calls: 0 });
     expect(end.messages.at(-1)).toEqual({ role: "assistant", text: "The disk is", toolCalls: [] });
   });
