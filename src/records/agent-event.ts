@@ -34,6 +34,7 @@ export type AgentEvent =
       kind: "agent-finished";
       reason: AgentEndReason;
       turns: number;
+      /** Logical calls of models that gave a reply, those for summaries included. */
       calls: number;
       usage: TokenUsage;
       costUsd: number | undefined;
