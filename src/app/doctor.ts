@@ -4,6 +4,7 @@ import { statfs } from "node:fs/promises";
 import { DEFAULT_PATH } from "../execute/command-env.ts";
 import { findCommand } from "../execute/find-command.ts";
 import { formatDuration, formatInstant, HOUR, type Instant, MINUTE, SECOND } from "../kernel/time.ts";
+import type { Job } from "../records/job.ts";
 import type { JobView } from "../records/ledger/slots.ts";
 import type { NodeRecord } from "../records/node.ts";
 import type { Context } from "./context.ts";
@@ -26,6 +27,9 @@ export interface Finding {
     | "diskSpace"
     | "interpreterMissing"
     | "runUnknown"
+    | "modelUnusable"
+    | "jobCannotRun"
+    | "localIsOpen"
     | "deliveryDead";
   what: string;
   todo: string;
@@ -55,6 +59,7 @@ export async function diagnose(context: Context): Promise<Diagnosis> {
     ...(await leftoverFindings(context)),
     ...(await neverFired(context, views)),
     ...(await homeFindings(context)),
+    ...(await findingsOfAgents(context, views)),
   ];
   const checked = [
     `${up.length} of ${nodes.length} known nodes`,
@@ -66,14 +71,41 @@ export async function diagnose(context: Context): Promise<Diagnosis> {
   return { isHealthy: findings.length === 0, findings, checked };
 }
 
-/** The machine's side (`check-env`): home, disk, Node. */
-export async function checkEnvironment(context: Context): Promise<Diagnosis> {
+/** The machine's side (`check-env`): home, disk, Node; with `isAskingModels` also a tiny call to each model. */
+export async function checkEnvironment(
+  context: Context,
+  { isAskingModels, signal }: { isAskingModels: boolean; signal: AbortSignal },
+): Promise<Diagnosis> {
   const findings = [...(await homeFindings(context)), ...(await interpreterFindings(context))];
-  return {
-    isHealthy: findings.length === 0,
-    findings,
-    checked: ["home permissions", "disk space", "store", "interpreters"],
-  };
+  const checked = ["home permissions", "disk space", "store", "interpreters"];
+  if (isAskingModels) {
+    const models = await (await import("./agent/check-models.ts")).checkModels(context, signal);
+    findings.push(...models.findings);
+    checked.push(...models.checked);
+  }
+  return { isHealthy: findings.length === 0, findings, checked };
+}
+
+/** Loaded only where there are agent jobs that nothing holds back. */
+async function findingsOfAgents(context: Context, views: readonly JobView[]): Promise<Finding[]> {
+  const jobs = views
+    .filter(
+      ({ cursor }) =>
+        cursor.removedAt === undefined && cursor.suspensions.every(({ to }) => to !== undefined),
+    )
+    .flatMap(({ definition }) => jobOrNothing(context, definition))
+    .filter(({ work }) => work.kind === "agent");
+  if (jobs.length === 0) return [];
+  return (await import("./agent/agent-findings.ts")).agentFindings(context, jobs);
+}
+
+/** One that cannot be read is held, and found as that. */
+function jobOrNothing(context: Context, definition: JobView["definition"]): Job[] {
+  try {
+    return [context.parseJob(definition)];
+  } catch {
+    return [];
+  }
 }
 
 function nodeFindings({

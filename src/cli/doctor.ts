@@ -4,10 +4,14 @@ import { checkEnvironment, type Diagnosis, diagnose } from "../app/doctor.ts";
 import type { RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
 import { type Io, print } from "./io.ts";
+import { isSet } from "./options.ts";
 
 export const doctor: RunCommand = async ({ io, open }) => report(io, await diagnose(await open()));
 
-export const checkEnv: RunCommand = async ({ io, open }) => report(io, await checkEnvironment(await open()));
+export const checkEnv: RunCommand = async ({ options, io, open }) => {
+  const isAskingModels = isSet(options, "models");
+  return report(io, await checkEnvironment(await open(), { isAskingModels, signal: io.signal }));
+};
 
 function report(io: Io, diagnosis: Diagnosis): number {
   print(io, diagnosis, () => diagnosisText(diagnosis));

@@ -82,7 +82,8 @@ const step = fc.oneof(
       forMs: fc.option(fc.integer({ min: MINUTE, max: 5 * HOUR }), { nil: undefined }),
     }),
   },
-  { weight: 1, arbitrary: kind("resume", { job }) },
+  { weight: 1, arbitrary: kind("quarantine", { job }) },
+  { weight: 2, arbitrary: kind("resume", { job }) },
   { weight: 1, arbitrary: kind("byHand", { job }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
@@ -118,6 +119,7 @@ async function play(world: World, memory: Memory, one: Step): Promise<void> {
     case "lateFinish":
       return world.zombies[0]?.finish(one.how);
     case "pause":
+    case "quarantine":
     case "resume":
       // A pause with an end puts the cursor behind it; a person's word brings it back.
       memory.cursors.clear();
@@ -149,7 +151,9 @@ async function playOnJobs(world: World, one: JobStep): Promise<void> {
       if (await isThere(world, one.job)) await queueRun(world.context, one.job);
       return;
     case "pause":
-      return suspend(world, one.job, one.forMs);
+      return suspend(world, one.job, { suspension: "paused", forMs: one.forMs });
+    case "quarantine":
+      return suspend(world, one.job, { suspension: "quarantined" });
     case "resume":
       return resume(world, one.job);
   }
@@ -160,16 +164,21 @@ async function isThere(world: World, jobId: JobName): Promise<boolean> {
   return view !== undefined && view.cursor.removedAt === undefined;
 }
 
-async function suspend(world: World, jobId: JobName, forMs: number | undefined): Promise<void> {
+async function suspend(
+  world: World,
+  jobId: JobName,
+  { suspension, forMs }: { suspension: "paused" | "quarantined"; forMs?: number | undefined },
+): Promise<void> {
   if (!(await isThere(world, jobId))) return;
   const until = forMs === undefined ? {} : { until: world.now() + forMs };
-  const pause = { kind: "suspend", suspension: "paused", by: "test", reason: "test" } as const;
-  await changeJob(world.context, jobId, { ...pause, ...until });
+  const change = { kind: "suspend", suspension, by: "test", reason: "test" } as const;
+  await changeJob(world.context, jobId, { ...change, ...until });
 }
 
 async function resume(world: World, jobId: JobName): Promise<void> {
   if (!(await isThere(world, jobId))) return;
-  await changeJob(world.context, jobId, { kind: "resume", suspension: "paused", by: "test" });
+  for (const suspension of ["paused", "quarantined"] as const)
+    await changeJob(world.context, jobId, { kind: "resume", suspension, by: "test" });
 }
 
 /** The storm is over: zombies say their last word, one node brings everything to an end. */

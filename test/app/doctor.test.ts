@@ -130,7 +130,8 @@ describe("doctor finds what went wrong", () => {
   test("an interpreter that is not there", async () => {
     const context = await testContext({ env: { PATH: "/nowhere", HOME: "/nowhere", TZ: "UTC" } });
 
-    const { findings } = await checkEnvironment(context);
+    const check = { isAskingModels: false, signal: new AbortController().signal };
+    const { findings } = await checkEnvironment(context, check);
 
     expect(findings.map(({ code }) => code)).toEqual(["interpreterMissing", "interpreterMissing"]);
   });

@@ -56,8 +56,18 @@ export async function checkInvariants(world: World, memory: Memory): Promise<voi
     if (LIVE.includes(row.state))
       expect(row.owner, `${row.id} is ${row.state} without an owner`).not.toBeNull();
   expectDeedsOnce(world, rows);
+  await expectCompletedAtRest(world);
   await expectCursorsMonotone(world, memory);
   await expectEarlyNamed(world, memory);
+}
+
+/** T9: what is on record as completed has no slot to come; one that came would be nobody's. */
+async function expectCompletedAtRest(world: World): Promise<void> {
+  const going = await world.sql(
+    `SELECT c."jobId" FROM "cursors" AS c JOIN "suspensions" AS s ON s."jobId" = c."jobId"
+     WHERE s."kind" = 'completed' AND s."to" IS NULL AND c."removedAt" IS NULL AND c."nextSlot" IS NOT NULL`,
+  );
+  expect(going, "completed, and due again").toEqual([]);
 }
 
 /** A smaller step is none; a node that passes often writes so once a second. */
