@@ -122,4 +122,6 @@ export const requirements = {
       "Exit codes tell ok, failed work, wrong input, unknown, a wait that ran out and an interrupt apart.",
   },
   U2: { states: "A run by hand uses up no slot, runs where a node is up or here, and keeps its output." },
+  U3: { states: "A script before an agent decides whether it wakes, and its failure is told, not hidden." },
+  U4: { states: "A job names its model, and a prompt too large to send is refused with its largest part." },
 } satisfies Record<string, Requirement>;

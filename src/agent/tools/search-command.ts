@@ -44,7 +44,8 @@ export function searchCommand(search: Search): string {
   const flags = search.isCaseSensitive ? "-nH" : "-nHi";
   // Perl's expressions are what models write; where grep has none, POSIX's with \d spelled out.
   const choose = `if grep -P x /dev/null 2>/dev/null; [ $? -lt 2 ]; then f=-P; p=${quoteForShell(pattern)}; else f=-E; p=${quoteForShell(pattern.replaceAll("\\d", "[0-9]"))}; fi`;
-  const check = `grep $f -e "$p" /dev/null >&2; [ $? -lt 2 ] || exit ${BAD_PATTERN}`;
+  // On a line, not on nothing: BusyBox reads a pattern when it has something to match.
+  const check = `echo x | grep $f -e "$p" >/dev/null; [ $? -lt 2 ] || exit ${BAD_PATTERN}`;
   const binary = `b=; grep -I x /dev/null 2>/dev/null; [ $? -lt 2 ] && b=-I`;
   // Byte by byte, or a log in another encoding would count as binary; only a pattern beyond ASCII needs characters.
   const locale = /^[\x20-\x7e\t]*$/.test(pattern) ? "C" : "C.UTF-8";

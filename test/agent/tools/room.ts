@@ -40,7 +40,7 @@ export function shellEnvironment(cwd: string, env: Record<string, string> = {}):
 async function run(command: string, options: ExecOptions): Promise<CommandResult> {
   const started = performance.now();
   const cwd = resolve(options.cwd ?? "/");
-  const child = spawn("bash", ["-c", command], {
+  const child = spawn("/bin/bash", ["-c", command], {
     cwd,
     env: { PATH: process.env.PATH, HOME: "/nowhere", ...options.env },
     detached: true,

@@ -1,7 +1,11 @@
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { makeListFolderTool } from "../../../src/agent/tools/list-folder.ts";
 import { makePathGuard } from "../../../src/agent/tools/path-guard.ts";
+import { makeReadFileTool } from "../../../src/agent/tools/read-file.ts";
 import { makeSearchFilesTool } from "../../../src/agent/tools/search-files.ts";
 import { tempFolder } from "../../support/temp.ts";
 import { call, refusalOf, shellEnvironment } from "./room.ts";
@@ -147,4 +151,34 @@ describe("search_files", () => {
     expect(skipped.results).toEqual(["project/config:1: KEY elsewhere"]);
     expect(names.results).toEqual(["home/workspaces/run-1/notes", "project/config"]);
   });
+});
+
+const BUSYBOX = ["/bin/busybox", "/usr/bin/busybox"].find((path) => existsSync(path));
+
+// Small images have BusyBox instead of GNU's tools: no -P, no -I, other messages.
+test.skipIf(BUSYBOX === undefined)("search_files works with BusyBox's find and grep", async () => {
+  const applets = await tempFolder();
+  execFileSync(BUSYBOX ?? "", ["--install", "-s", applets]);
+  const { cwd } = await folder({
+    "src/a.log": "error 42\n",
+    "src/b.txt": "error x\n",
+    ".git/c": "error 1\n",
+  });
+  const deps = { environment: shellEnvironment(cwd, { PATH: applets }), guardPath: () => undefined };
+  const tool = makeSearchFilesTool(deps);
+
+  expect(await call(tool, { pattern: "error \\d+" })).toMatchObject({
+    error: null,
+    results: ["src/a.log:1: error 42"],
+  });
+  expect(await call(tool, { pattern: "ERROR", caseSensitive: false, name: "*.txt" })).toMatchObject({
+    results: ["src/b.txt:1: error x"],
+  });
+  expect(await call(tool, { name: "src/**/*.log" })).toMatchObject({ error: null, results: ["src/a.log"] });
+  expect((await call(tool, { pattern: "(" })).error).toMatch(/cannot be read/);
+  expect((await call(tool, { pattern: "x", path: "gone" })).error).toMatch(/does not exist/);
+  expect(await call(makeListFolderTool(deps), { path: "src" })).toMatchObject({
+    entries: ["a.log", "b.txt"],
+  });
+  expect(await call(makeReadFileTool(deps), { path: "src/a.log" })).toMatchObject({ content: "1\terror 42" });
 });
