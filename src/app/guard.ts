@@ -4,8 +4,6 @@ import type { ScanMode } from "../agent/guard/rule.ts";
 import { scanPrompt } from "../agent/guard/scan-prompt.ts";
 import { Fault } from "../kernel/errors.ts";
 
-export type { ScanMode } from "../agent/guard/rule.ts";
-
 /** The longest text that is judged, in characters: the bound of prompts (U4), with room for many in one file. */
 export const MAX_PROMPT = 200_000;
 
