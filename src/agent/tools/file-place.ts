@@ -11,8 +11,15 @@ export interface FileToolDeps {
   environment: Environment;
   /** Why a path may not be touched (S1), or undefined. It gets absolute, normalised paths. */
   guardPath(path: string): string | undefined;
+  /** The same for what is to be changed. Default: `guardPath`; skills, for one, may be read and not rewritten. */
+  guardWrite?(path: string): string | undefined;
   /** Absolute folders that a search does not enter. What the guard refuses is left out of its results anyway. */
   skipFolders?: readonly string[] | undefined;
+}
+
+/** The same deps for a tool that changes files. */
+export function writing(deps: FileToolDeps): FileToolDeps {
+  return deps.guardWrite === undefined ? deps : { ...deps, guardPath: deps.guardWrite };
 }
 
 export type Place = { path: string } | { error: string };

@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import type { Tool, ToolContext, ToolResult } from "../../records/tool.ts";
 import { defineTool } from "../define-tool.ts";
 import { fileMode } from "./file-mode.ts";
-import { type FileToolDeps, placeOf } from "./file-place.ts";
+import { type FileToolDeps, placeOf, writing } from "./file-place.ts";
 import { PATCH_FILE_TEXT, PATH_TEXT } from "./file-texts.ts";
 import { orSentence } from "./mendable.ts";
 import { patchText } from "./patch-text.ts";
@@ -27,7 +27,7 @@ export function makePatchFileTool(deps: FileToolDeps): Tool {
     schema,
     isParallelSafe: false,
     summarise: ({ path }) => path,
-    run: (input, context) => orSentence(() => patch(deps, input, context)),
+    run: (input, context) => orSentence(() => patch(writing(deps), input, context)),
   });
 }
 

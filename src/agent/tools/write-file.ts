@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import type { Tool, ToolContext, ToolResult } from "../../records/tool.ts";
 import { defineTool } from "../define-tool.ts";
 import { fileMode } from "./file-mode.ts";
-import { type FileToolDeps, placeOf } from "./file-place.ts";
+import { type FileToolDeps, placeOf, writing } from "./file-place.ts";
 import { PATH_TEXT, WRITE_FILE_TEXT } from "./file-texts.ts";
 import { orSentence } from "./mendable.ts";
 
@@ -21,7 +21,7 @@ export function makeWriteFileTool(deps: FileToolDeps): Tool {
     schema,
     isParallelSafe: false,
     summarise: ({ path }) => path,
-    run: (input, context) => orSentence(() => write(deps, input, context)),
+    run: (input, context) => orSentence(() => write(writing(deps), input, context)),
   });
 }
 

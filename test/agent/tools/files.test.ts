@@ -281,6 +281,23 @@ describe("S1: the file tools and the home", () => {
     expect(await readFile(join(path, ".env"), "utf8")).toBe("KEY=secret\n");
   });
 
+  test("what may be read need not be what may be changed", async () => {
+    const { path, workspace, guard } = await home();
+    const skills = join(path, "skills");
+    await mkdir(skills);
+    await writeFile(join(skills, "a.md"), "old");
+    const guardPath = makePathGuard({ home: path, allowed: [workspace, skills] });
+    const deps = { environment: shellEnvironment(workspace), guardPath, guardWrite: guard };
+    const file = join(skills, "a.md");
+
+    expect(await call(makeReadFileTool(deps), { path: file })).toMatchObject({ content: "1\told" });
+    expect((await call(makeWriteFileTool(deps), { path: file, content: "new" })).error).toMatch(/refused/);
+    expect((await call(makePatchFileTool(deps), { path: file, old: "old", new: "new" })).error).toMatch(
+      /refused/,
+    );
+    expect(await readFile(file, "utf8")).toBe("old");
+  });
+
   test.each([
     "/proc/self/environ",
     "/proc/1/environ",
