@@ -11,7 +11,8 @@ const asking = { isAskingModels: true, signal: new AbortController().signal };
 
 test("check-env --models asks each model once and tells which answers, which does not, and what to do", async () => {
   const { context, server } = await scriptedHome(
-    ({ body }) => (body.model === "scripted" ? say("OK") : fail(401, "bad key sk-abcdefghijklmnopqrstuvwx")),
+    ({ body }) =>
+      body.model === "scripted" ? say("OK") : fail(401, { message: "bad key sk-abcdefghijklmnopqrstuvwx" }),
     { models: "  cheap: gone\n" },
   );
   const { baseUrl } = server;
