@@ -9,6 +9,7 @@ import { isSameProcess, readHost } from "../execute/host.ts";
 import { Fault } from "../kernel/errors.ts";
 import type { Random } from "../kernel/ids.ts";
 import { type Log, type LogLevel, type LogSink, makeLog } from "../kernel/log.ts";
+import { makeAllowAddress } from "../kernel/private-addresses.ts";
 import { chainRedact, makePatternRedact, makeRedact, type Redact } from "../kernel/redact.ts";
 import type { Clock } from "../kernel/time.ts";
 import { type ConfigReading, readConfig } from "../records/config-document.ts";
@@ -26,6 +27,7 @@ import { decideSafely } from "./decide-safely.ts";
 import { findJob } from "./find-job.ts";
 import { handOverFrom } from "./hand-over.ts";
 import { resolveDocument } from "./job-documents.ts";
+import { platformSettings } from "./platform-settings.ts";
 import { systemClock, systemRandom } from "./system.ts";
 import { systemZone } from "./system-zone.ts";
 import type { WorkTable } from "./work.ts";
@@ -79,6 +81,7 @@ export async function openContext(options: OpenOptions): Promise<Context> {
     ledger,
     stdout: options.stdout,
     clock,
+    env: options.env,
     handOver: handOverFrom(options.path, (path) =>
       openContext({ ...options, path, storeUrl: undefined, actor: "profile" }),
     ),
@@ -202,6 +205,7 @@ function platformsOf(parts: {
   stdout: ((text: string) => void) | undefined;
   clock: Clock;
   handOver: HandOver;
+  env: OpenOptions["env"];
 }): AdapterTable {
   const { home, reading, ledger, stdout, clock, handOver } = parts;
   return makeAdapters({
@@ -210,7 +214,16 @@ function platformsOf(parts: {
     ...(stdout && { stdout: { write: async (text: string) => stdout(text) } }),
     webhook: webhookOptions(reading),
     profile: { handOver },
+    platforms: platformSettings(reading),
+    reach: { allow: makeAllowAddress(reading.config.deliver.allowPrivate) },
+    command: { env: programEnv(parts.env) },
   });
+}
+
+/** What a delivery program sees of this process: the same few names that a job's command does (S2). */
+function programEnv(env: OpenOptions["env"]): Record<string, string> {
+  const names = Object.keys(env).filter((name) => /^(PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR)$/.test(name));
+  return Object.fromEntries(names.map((name) => [name, env[name] ?? ""]));
 }
 
 /** References are resolved here, at use: a variable that is missing names itself (`config.invalid`). */

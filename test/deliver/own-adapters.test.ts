@@ -107,13 +107,9 @@ describe("profile", () => {
   });
 });
 
-test("O4: a platform without an adapter here says so and sends nothing", async () => {
+test("O4: a platform that is not configured reads its addresses, and says what is missing", () => {
   const telegram = adapters().get("telegram")!;
 
-  expect(telegram.unusable()).toBe("this version of Nightshift has no telegram adapter");
-  expect(
-    await telegram.send(request({ platform: "telegram", chat: "1", text: "telegram:1" }), never),
-  ).toMatchObject({
-    kind: "refused",
-  });
+  expect(telegram.unusable()).toBe("telegram is not configured: set deliver.telegram.token in config.yaml");
+  expect(telegram.parseAddress("-1001:17")).toEqual({ chat: "-1001", thread: "17" });
 });

@@ -1,0 +1,147 @@
+// Discord: a bot's message, or a webhook's by its configured name.
+//
+// I1. A nonce is enforced, but only for minutes; after a cut the channel's last messages are asked for it: `probe`.
+//     A webhook's messages cannot be asked for, so a cut there stays `unknown`.
+// I2. A thread is a channel of its own. `allowed_mentions` is empty unless the configuration allows more.
+// @source discord.com/developers/docs: "Create Message", "Execute Webhook", "Rate Limits", JSON error codes.
+
+import { type Instant, SECOND } from "../../kernel/time.ts";
+import type { PlatformConfigs } from "../../records/deliver-config.ts";
+import type { Adapter, Receipt, SendRequest } from "../../records/delivery.ts";
+import { hookAddress } from "../platforms/address.ts";
+import {
+  askPlatform,
+  below,
+  numberAt,
+  type PlatformDeps,
+  type PlatformReply,
+  textAt,
+} from "../platforms/ask.ts";
+import { type Judge, judgeAnswer, secondsMs } from "../platforms/judge.ts";
+import { hookFor, hooksOf, type Settings, whyUnusable } from "../platforms/settings.ts";
+import { sendVariants, toChat, type Variant, withThreadNote } from "../platforms/variants.ts";
+import { toMarkdownDialect } from "../rendering/markdown-dialects.ts";
+
+/** 2,000; the rest is room for a note. */
+const MAX_LENGTH = 1_900;
+/** @source "Create Message": a nonce is at most 25 characters. */
+const NONCE_LENGTH = 25;
+/** Unknown channel, unknown thread to a webhook, an archived or locked thread. */
+const GONE_THREADS = new Set([10_003, 10_008, 50_083, 160_005]);
+const SUPPRESS_EMBEDS = 4;
+/** Messages that one question brings. */
+const PAGE = 100;
+
+export function makeDiscordAdapter(
+  deps: PlatformDeps,
+  settings: Settings<PlatformConfigs["discord"]>,
+): Adapter {
+  const config = settings.kind === "ready" ? settings.config : undefined;
+  const hooks = hooksOf(settings);
+  const options = { allowMentions: config?.allowMentions };
+  const base = config?.baseUrl ?? "https://discord.com/api/v10";
+  const secretHeaders = { authorization: `Bot ${config?.token ?? ""}` };
+  const bodyOf = (request: SendRequest, variant: Variant) => ({
+    content: toMarkdownDialect(
+      withThreadNote(request.body, variant, request.target.thread),
+      "discord",
+      options,
+    ),
+    allowed_mentions: { parse: options.allowMentions ? ["everyone", "roles", "users"] : [] },
+    flags: SUPPRESS_EMBEDS,
+    ...(!hookFor(hooks, request.target) && { nonce: nonceOf(request), enforce_nonce: true }),
+  });
+  return {
+    platform: "discord",
+    repeatability: "probe",
+    maxLength: MAX_LENGTH,
+    lengthOf: (body) => toMarkdownDialect(body, "discord").length,
+    rate: { tokens: 5, perMs: 5 * SECOND },
+    addressForm: "<channel id>[:<thread id>], or a configured webhook's name",
+    parseAddress: hookAddress(/^(\d+|[#@]?[^\s:,]+)$/, /^\d+$/),
+    unusable: () => whyUnusable(settings, "discord", "token (or .webhook)"),
+    refuses: (target) => {
+      if (hookFor(hooks, target)) return undefined;
+      if (config?.token === undefined) return "deliver.discord has no token, and no webhook of that name";
+      return /^\d+$/.test(target.chat ?? "") ? undefined : "Discord's channels are named by their numeric id";
+    },
+    preview: (request) => bodyOf(request, firstOf(request)),
+    send: (request, signal) =>
+      sendVariants({
+        first: firstOf(request),
+        send: (variant) => {
+          const json = bodyOf(request, variant);
+          const hook = hookFor(hooks, request.target);
+          if (!hook) {
+            const url = below(base, `channels/${variant.thread ?? variant.chat}/messages`);
+            return askPlatform(deps, { url, secretHeaders, json }, signal);
+          }
+          const url = new URL(hook.url);
+          url.searchParams.set("wait", "true");
+          if (variant.thread !== undefined) url.searchParams.set("thread_id", variant.thread);
+          return askPlatform(deps, { url, json }, signal);
+        },
+        next: ({ status, json }, variant) =>
+          status >= 400 && GONE_THREADS.has(numberAt(json, "code") ?? 0) ? toChat(variant) : undefined,
+        judge: (answer) => judgeAnswer(answer, judge(deps)),
+      }),
+    async probe(request, signal) {
+      if (hookFor(hooks, request.target)) return undefined;
+      const { chat, thread } = request.target;
+      const url = below(base, `channels/${thread ?? chat}/messages?limit=${PAGE}`);
+      const answer = await askPlatform(deps, { method: "GET", url, secretHeaders }, signal);
+      const asked = { sent: bodyOf(request, firstOf(request)), createdAt: request.createdAt };
+      return answer.kind === "answered" ? findSent(answer, asked, deps) : undefined;
+    },
+  };
+}
+
+function firstOf({ target }: SendRequest): Variant {
+  return { chat: target.chat ?? "", thread: target.thread, isPlain: false, notes: [] };
+}
+
+function nonceOf({ idempotencyKey }: SendRequest): string {
+  return idempotencyKey.slice(0, NONCE_LENGTH);
+}
+
+/** @source "Snowflakes": an id's upper bits are the ms since this instant. */
+const DISCORD_EPOCH = 1_420_070_400_000;
+/** Clocks differ. */
+const CLOCK_SLACK_MS = 30 * SECOND;
+
+/** Our message among the channel's last ones, by its nonce or its text; "absent" only when they reach back to its making. */
+function findSent(
+  { status, json }: PlatformReply,
+  { sent, createdAt }: { sent: { nonce?: string; content: string }; createdAt: Instant },
+  { clock }: PlatformDeps,
+): Receipt | "absent" | undefined {
+  if (status !== 200 || !Array.isArray(json)) return undefined;
+  const since = createdAt - CLOCK_SLACK_MS;
+  const found = json.find(
+    (message: unknown) =>
+      textAt(message, "nonce") === sent.nonce ||
+      (textAt(message, "content") === sent.content.trim() && sentAt(message) >= since),
+  );
+  const id = textAt(found, "id");
+  if (id !== undefined) return { id, status, at: clock.now(), note: "found by asking" };
+  return json.length < PAGE || sentAt(json.at(-1)) < since ? "absent" : undefined;
+}
+
+function sentAt(message: unknown): Instant {
+  const id = textAt(message, "id") ?? "";
+  return /^\d+$/.test(id) ? Number(BigInt(id) >> 22n) + DISCORD_EPOCH : Number.NaN;
+}
+
+function judge({ clock }: PlatformDeps): Judge {
+  return {
+    repeatability: "probe",
+    now: clock.now(),
+    receipt: ({ json }) => {
+      const id = textAt(json, "id");
+      return id === undefined ? undefined : { id };
+    },
+    error: ({ json }) => textAt(json, "message"),
+    verdict: ({ status, json }) =>
+      status === 429 ? { kind: "retry", afterMs: secondsMs(numberAt(json, "retry_after")) } : undefined,
+  };
+}

@@ -1,0 +1,85 @@
+// Feishu and Lark: a group's custom bot, signed when it has a secret, as a card with a Markdown element.
+//
+// I1. A repeat is a second message: `blind`. The receipt is `code: 0`, which has no id.
+// @source open.feishu.cn "Custom bot usage guide": signature over an empty body with `timestamp\nsecret` as key, 20 KB,
+//         100 requests a minute; error 11232 frequency, 19021–19024 signature, address, keyword.
+
+import { createHmac } from "node:crypto";
+import { type Instant, MINUTE, SECOND } from "../../kernel/time.ts";
+import type { PlatformConfigs } from "../../records/deliver-config.ts";
+import type { Adapter, SendRequest } from "../../records/delivery.ts";
+import { ANY_ID, hookAddress } from "../platforms/address.ts";
+import {
+  askPlatform,
+  numberAt,
+  type PlatformDeps,
+  type PlatformReply,
+  textAt,
+  utf8Length,
+} from "../platforms/ask.ts";
+import { judgeAnswer, type Verdict } from "../platforms/judge.ts";
+import { hookFor, hooksOf, type Settings, whyNoHook, whyUnusable } from "../platforms/settings.ts";
+import { toMarkdownDialect } from "../rendering/markdown-dialects.ts";
+
+/** 20 KB a request, of which JSON's escapes take their part. */
+const MAX_BYTES = 12_000;
+const TOO_OFTEN = new Set([11_232, 9_499]);
+
+export function makeFeishuAdapter(
+  deps: PlatformDeps,
+  settings: Settings<PlatformConfigs["feishu"]>,
+): Adapter {
+  const hooks = hooksOf(settings);
+  const allowMentions = settings.kind === "ready" ? settings.config.allowMentions : undefined;
+  const bodyOf = ({ body }: SendRequest) => ({
+    msg_type: "interactive",
+    card: {
+      schema: "2.0",
+      config: { wide_screen_mode: true },
+      body: {
+        elements: [{ tag: "markdown", content: toMarkdownDialect(body, "feishu", { allowMentions }) }],
+      },
+    },
+  });
+  return {
+    platform: "feishu",
+    repeatability: "blind",
+    maxLength: MAX_BYTES,
+    lengthOf: (body) => utf8Length(JSON.stringify(toMarkdownDialect(body, "feishu"))),
+    rate: { tokens: 5, perMs: SECOND },
+    addressForm: "<configured webhook's name or webhook url>",
+    parseAddress: hookAddress(ANY_ID, ANY_ID),
+    unusable: () => whyUnusable(settings, "feishu", "webhook"),
+    refuses: (target) => whyNoHook(hooks, target),
+    preview: bodyOf,
+    async send(request, signal) {
+      const hook = hookFor(hooks, request.target);
+      const now = deps.clock.now();
+      const signed = hook?.secret === undefined ? {} : feishuSignature(hook.secret, now);
+      const json = { ...signed, ...bodyOf(request) };
+      const answer = await askPlatform(deps, { url: new URL(hook?.url ?? ""), json }, signal);
+      return judgeAnswer(answer, {
+        repeatability: "blind",
+        now,
+        receipt: (reply) => (codeOf(reply) === 0 ? { note: "code 0" } : undefined),
+        error: ({ json: said, text }) => textAt(said, "msg") ?? text,
+        verdict: (reply): Verdict | undefined => {
+          const code = codeOf(reply);
+          if (code === undefined) return undefined;
+          return TOO_OFTEN.has(code) ? { kind: "retry", afterMs: MINUTE } : { kind: "refused" };
+        },
+      });
+    },
+  };
+}
+
+/** An older answer calls it `StatusCode`. */
+function codeOf({ json }: PlatformReply): number | undefined {
+  return numberAt(json, "code") ?? numberAt(json, "StatusCode");
+}
+
+function feishuSignature(secret: string, now: Instant) {
+  const timestamp = String(Math.floor(now / SECOND));
+  const sign = createHmac("sha256", `${timestamp}\n${secret}`).update("").digest("base64");
+  return { timestamp, sign };
+}

@@ -1,0 +1,133 @@
+// Matrix: one event, put under a transaction id.
+//
+// I1. The same transaction id gives the same event: `idempotent`. It is made of the row's key, so it outlives this process.
+// I2. An alias is asked for its room each time: aliases move.
+// @source spec.matrix.org v1.13 client-server: "PUT …/send/{eventType}/{txnId}", "m.thread", "m.mentions", M_LIMIT_EXCEEDED.
+
+import type { PlatformConfigs } from "../../records/deliver-config.ts";
+import type { Adapter, SendRequest } from "../../records/delivery.ts";
+import { chatAddress } from "../platforms/address.ts";
+import {
+  askPlatform,
+  below,
+  numberAt,
+  type PlatformAnswer,
+  type PlatformDeps,
+  textAt,
+  utf8Length,
+} from "../platforms/ask.ts";
+import { type Judge, judgeAnswer, type Verdict } from "../platforms/judge.ts";
+import { type Settings, whyUnusable } from "../platforms/settings.ts";
+import { sendVariants, toChat, type Variant, withThreadNote } from "../platforms/variants.ts";
+import { toPlain } from "../rendering/plain.ts";
+import { toRichHtml } from "../rendering/rich-html.ts";
+
+/** An event is at most 65,536 bytes, with everything a server adds to it. */
+const MAX_BYTES = 50_000;
+
+export function makeMatrixAdapter(
+  deps: PlatformDeps,
+  settings: Settings<PlatformConfigs["matrix"]>,
+): Adapter {
+  const config = settings.kind === "ready" ? settings.config : undefined;
+  const options = { allowMentions: config?.allowMentions };
+  const secretHeaders = { authorization: `Bearer ${config?.token ?? ""}` };
+  const base = below(config?.baseUrl ?? "https://matrix.invalid", "_matrix/client/v3").href;
+
+  const bodyOf = (request: SendRequest, variant: Variant) => {
+    const body = withThreadNote(request.body, variant, request.target.thread);
+    return {
+      msgtype: "m.text",
+      body: toPlain(body, options),
+      format: "org.matrix.custom.html",
+      formatted_body: toRichHtml(body, options),
+      "m.mentions": options.allowMentions && /@room\b/.test(body) ? { room: true } : {},
+      ...(variant.thread !== undefined && { "m.relates_to": threadOf(variant.thread) }),
+    };
+  };
+  return {
+    platform: "matrix",
+    repeatability: "idempotent",
+    maxLength: MAX_BYTES,
+    lengthOf: (body) => utf8Length(toPlain(body)) + utf8Length(toRichHtml(body)),
+    addressForm: "<room>[:<$event>]",
+    parseAddress: chatAddress(/^[!#@][^\s:$,]+(:[^\s:$,]+(:\d+)?)?$/, /^\$\S+$/),
+    unusable: () => whyUnusable(settings, "matrix", "baseUrl and .token"),
+    refuses: ({ chat }) =>
+      chat?.startsWith("@") ? "Matrix sends to rooms: write !room or #alias" : undefined,
+    preview: (request) => bodyOf(request, firstOf(request)),
+    async send(request, signal) {
+      const room = await roomOf(request.target.chat ?? "", (url) =>
+        askPlatform(deps, { method: "GET", url: below(base, url), secretHeaders }, signal),
+      );
+      // Nothing was sent yet: a cut here is no doubt, only a try that failed.
+      if (typeof room !== "string") return unresolved(room, judge(deps));
+      return sendVariants({
+        first: { ...firstOf(request), chat: room },
+        send: (variant) => {
+          // Another event needs another id, or the server would give back the refused one.
+          const suffix = variant.notes.length === 0 ? "" : `-${variant.notes.length}`;
+          const path = `rooms/${encodeURIComponent(room)}/send/m.room.message/${request.idempotencyKey}${suffix}`;
+          const json = bodyOf(request, variant);
+          return askPlatform(deps, { method: "PUT", url: below(base, path), secretHeaders, json }, signal);
+        },
+        next: ({ status, json }, variant) => {
+          const code = textAt(json, "errcode");
+          const isGone =
+            status === 404 ? code === "M_NOT_FOUND" : status === 400 && code === "M_INVALID_PARAM";
+          return isGone ? toChat(variant) : undefined;
+        },
+        judge: (answer) => judgeAnswer(answer, judge(deps)),
+      });
+    },
+  };
+}
+
+function firstOf({ target }: SendRequest): Variant {
+  return { chat: target.chat ?? "", thread: target.thread, isPlain: false, notes: [] };
+}
+
+/** Clients that know no threads show it as an answer to the thread's root. */
+function threadOf(event: string) {
+  return {
+    rel_type: "m.thread",
+    event_id: event,
+    is_falling_back: true,
+    "m.in_reply_to": { event_id: event },
+  };
+}
+
+async function roomOf(
+  chat: string,
+  ask: (path: string) => Promise<PlatformAnswer>,
+): Promise<string | PlatformAnswer> {
+  if (!chat.startsWith("#")) return chat;
+  const answer = await ask(`directory/room/${encodeURIComponent(chat)}`);
+  const room =
+    answer.kind === "answered" && answer.status === 200 ? textAt(answer.json, "room_id") : undefined;
+  return room ?? answer;
+}
+
+function unresolved(answer: PlatformAnswer, how: Judge) {
+  const result = judgeAnswer(answer, how);
+  return result.kind === "unknown" ? { kind: "retry" as const, error: result.error } : result;
+}
+
+function judge({ clock }: PlatformDeps): Judge {
+  return {
+    repeatability: "idempotent",
+    now: clock.now(),
+    receipt: ({ json }) => {
+      const id = textAt(json, "event_id");
+      return id === undefined ? undefined : { id };
+    },
+    error: ({ json, text }) => {
+      const code = textAt(json, "errcode");
+      return code === undefined ? text : `${code}: ${textAt(json, "error") ?? ""}`;
+    },
+    verdict: ({ json }): Verdict | undefined =>
+      textAt(json, "errcode") === "M_LIMIT_EXCEEDED"
+        ? { kind: "retry", afterMs: numberAt(json, "retry_after_ms") }
+        : undefined,
+  };
+}
