@@ -5,6 +5,7 @@ import type { OpenRun } from "../records/ledger/slots.ts";
 import type { NodeRecord } from "../records/node.ts";
 import { isLive, type Run } from "../records/run.ts";
 import type { JobState } from "./documents.ts";
+import { takesWork } from "./nodes.ts";
 
 export interface ExplainFacts {
   now: Instant;
@@ -119,7 +120,7 @@ function explainDelay(run: Run, now: Instant): Found | undefined {
 }
 
 function explainNoNode(run: Run, { nodesUp, lacks }: ExplainFacts): Found | undefined {
-  if (nodesUp.length === 0)
+  if (!nodesUp.some(takesWork))
     return { because: "nodeDown", sentence: "No node is up; start one with `nightshift up`." };
   if (run.state !== "waiting" || run.reason !== "node") return undefined;
   return {

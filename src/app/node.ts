@@ -62,12 +62,16 @@ export function tickOnce(options: NodeOptions): Promise<TickResult> {
  * Once it runs, `signal` cancels it; resolves when it has ended.
  */
 export function runHere(options: NodeOptions, run: { id: string; signal: AbortSignal }): Promise<boolean> {
-  return once(options, (node) => node.runOnly(run.id, run.signal));
+  return once(options, (node) => node.runOnly(run.id, run.signal), { isForOthers: false });
 }
 
-async function once<T>(options: NodeOptions, work: (node: Node) => Promise<T>): Promise<T> {
+async function once<T>(
+  options: NodeOptions,
+  work: (node: Node) => Promise<T>,
+  { isForOthers = true } = {},
+): Promise<T> {
   const node = new Node(options);
-  await node.register();
+  await node.register({ isForOthers });
   try {
     return await work(node);
   } finally {
@@ -160,9 +164,11 @@ class Node implements NightshiftNode {
   }
 
   /** Waits out a busy store: a node must not fail to start because somebody holds the database for a while. */
-  async register(): Promise<void> {
+  /** `isForOthers` false = it has no place for anything but its own run: nobody may wait for it to take theirs. */
+  async register({ isForOthers = true } = {}): Promise<void> {
     const context = this.#context;
-    const record = await nodeRecord(context, { id: this.id, maxParallelRuns: this.#maxParallelRuns });
+    const maxParallelRuns = isForOthers ? this.#maxParallelRuns : 0;
+    const record = await nodeRecord(context, { id: this.id, maxParallelRuns });
     await untilStored(
       context,
       "register the node",

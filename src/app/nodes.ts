@@ -15,10 +15,15 @@ export function isUp(node: NodeRecord, context: Pick<Context, "host" | "isAlive"
   return now - node.lastSeenAt <= SEEN_MS;
 }
 
-/** The nodes that are up now. */
+/** Whether it has places for whatever is queued; a process that does one run of its own (U2) has none. */
+export function takesWork({ maxParallelRuns }: Pick<NodeRecord, "maxParallelRuns">): boolean {
+  return maxParallelRuns > 0;
+}
+
+/** The nodes that are up now and take work. */
 export async function nodesUp(context: Context): Promise<NodeRecord[]> {
   const now = await context.ledger.now();
-  return (await context.ledger.nodes()).filter((node) => isUp(node, context, now));
+  return (await context.ledger.nodes()).filter((node) => takesWork(node) && isUp(node, context, now));
 }
 
 /** `node list`: newest start first. */

@@ -6,13 +6,13 @@ import { queueRun } from "../app/jobs.ts";
 import { runHere } from "../app/node.ts";
 import { nodesUp } from "../app/nodes.ts";
 import { findRun, newestAttempt, showRun } from "../app/runs.ts";
-import { waitForChange } from "../app/wait-for-change.ts";
+import { waitForEnd } from "../app/wait-for-end.ts";
 import { Fault } from "../kernel/errors.ts";
 import { parseDuration } from "../kernel/time.ts";
 import type { Run } from "../records/run.ts";
 import type { Options, RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
-import { type Io, print } from "./io.ts";
+import { print } from "./io.ts";
 import { isSet } from "./options.ts";
 import { endText, exitOf } from "./run-end.ts";
 
@@ -30,7 +30,10 @@ export const run: RunCommand = async ({ args: [id = ""], options, io, open }) =>
   // A node that was faster has it now; then this command waits for it like any other.
   if (
     !isDone &&
-    !(await waitForEnd(context, queued.id, { waitMs: waitMs ?? Number.POSITIVE_INFINITY, io }))
+    !(await waitForEnd(context, queued.id, {
+      atMostMs: waitMs ?? Number.POSITIVE_INFINITY,
+      signal: io.signal,
+    }))
   ) {
     io.note(`Run ${queued.id} has not ended yet. See \`nightshift run show ${queued.id}\`.`);
     if (io.isJson) print(io, await showRun(context, queued.id), () => "");
@@ -51,20 +54,6 @@ function waitOption(options: Options): number | undefined {
   throw new Fault("input.usage", `--wait "${wait}" is no duration.`, {
     hint: "Write a duration such as 30s or 5m.",
   });
-}
-
-async function waitForEnd(
-  context: Context,
-  runId: string,
-  { waitMs, io }: { waitMs: number; io: Io },
-): Promise<boolean> {
-  const endMs = context.clock.monotonicMs() + waitMs;
-  while (isOpen(await newestAttempt(context, runId))) {
-    const leftMs = endMs - context.clock.monotonicMs();
-    if (leftMs <= 0 || io.signal.aborted) return false;
-    await waitForChange(context, { atMostMs: leftMs, signal: io.signal });
-  }
-  return true;
 }
 
 /** The newest attempt that has ended: one run here, the last of all when it was waited for. */

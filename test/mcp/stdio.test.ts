@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { oneLine } from "../cli/run-cli.ts";
-import { say, stallAfter, startModelServer } from "../support/model-server.ts";
+import { makeGate, say, stallAfter, startModelServer } from "../support/model-server.ts";
 import { type McpCaller, mcpHome, processesWith, stdioClient } from "./clients.ts";
 
 const nightly = { action: "create", schedule: "every day at 3am", name: "Nightly", prompt: "Look." };
@@ -169,6 +169,17 @@ describe("agent and runs", () => {
     const { lines } = (await call("runs", { action: "logs", id })).result;
     expect(lines).toContainEqual(expect.objectContaining({ kind: "run-finished" }));
     expect(await home.json("run", "show", id)).toMatchObject({ state: "succeeded" });
+  });
+
+  test("U2: two agents at once each run here: one that runs is no node that the other could wait for", async () => {
+    const gate = makeGate();
+    const server = await startModelServer(() => say("Done.", { gate }));
+    const { call } = await stdioClient(await mcpHome({ baseUrl: server.baseUrl }));
+    const answers = [1, 2].map((n) => call("agent", { prompt: `Task ${n}`, toolsets: [], waitSeconds: 60 }));
+    await server.arrived(2);
+    gate.open();
+    for (const { result } of await Promise.all(answers))
+      expect(result).toMatchObject({ error: null, hasEnded: true, output: "Done." });
   });
 
   test("a run that is not waited for ends with the session that runs it, and says so", async () => {

@@ -38,7 +38,11 @@ const schema = z
     action: z.enum(ACTIONS),
     id: z.optional(z.string().check(z.minLength(1), z.describe("Which run; not for list."))),
     job: z.optional(z.string().check(z.minLength(1), z.describe("list: only of this job, by id or name."))),
-    state: z.optional(z.array(z.enum(RUN_STATES)).check(z.describe("list: only in these states."))),
+    state: z.optional(
+      z
+        .union([z.enum(RUN_STATES), z.array(z.enum(RUN_STATES))])
+        .check(z.describe("list: only in this state, or these.")),
+    ),
     since: z.optional(
       z
         .string()
@@ -111,7 +115,7 @@ async function list(context: Context, input: Input): Promise<ToolResult> {
   const { job, state, before, limit = 20 } = input;
   const runs = await listRuns(context, {
     ...(job !== undefined && { job: (await context.findJob(job)).definition.jobId }),
-    ...(state && { state }),
+    ...(state && { state: typeof state === "string" ? [state] : state }),
     ...(input.since !== undefined && { since: sinceOf(input.since, await context.ledger.now()) }),
     ...(before !== undefined && { before }),
     limit,
