@@ -146,8 +146,9 @@ function connect(deps: McpDeps, sdk: Sdk, config: McpServerConfig): Connection {
     };
   }
   const env = { ...serverEnv(deps.env, resolved(config.env)), ...deps.marks };
+  const wire = { ReadBuffer: sdk.ReadBuffer, serializeMessage: sdk.serializeMessage };
   const server = { command: config.command, args: config.args, env, cwd: deps.cwd };
-  const transport = makeStdioTransport(sdk, server, deps);
+  const transport = makeStdioTransport(wire, server, deps);
   const whyGone = () => {
     const ending = transport.endedBy();
     const tail = transport.stderrTail();

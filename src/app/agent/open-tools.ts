@@ -18,8 +18,8 @@ import type { Job } from "../../records/job.ts";
 import type { RunContext } from "../../records/run-context.ts";
 import type { Tool } from "../../records/tool.ts";
 import { makeCronjobTool } from "../agent-tools/cronjob.ts";
-import type { AgentDeps } from "../agent-work.ts";
 import type { Context } from "../context.ts";
+import type { AgentDeps } from "./agent-deps.ts";
 import type { Place } from "./open-place.ts";
 import { grantToolsets } from "./toolsets.ts";
 
@@ -105,13 +105,16 @@ export async function openTools(
   return { tools: [...own, ...opened.tools], problems: opened.problems, close: () => opened.close() };
 }
 
+/** S1. Skills may be read; what an agent could write there, later runs would follow. */
 function fileTools({ context, place }: ToolsOf): Tool[] {
-  const { root } = context.home.paths;
-  const deps = {
-    environment: place.environment,
-    guardPath: place.isLocal ? makePathGuard({ home: root, allowed: place.allowed }) : () => undefined,
-    ...(place.isLocal && { skipFolders: [root] }),
+  const { root, skillsFolder } = context.home.paths;
+  const { environment, allowed } = place;
+  const guards = {
+    guardPath: makePathGuard({ home: root, allowed }),
+    guardWrite: makePathGuard({ home: root, allowed: allowed.filter((folder) => folder !== skillsFolder) }),
+    skipFolders: [root],
   };
+  const deps = { environment, ...(place.isLocal ? guards : { guardPath: () => undefined }) };
   return [
     makeReadFileTool(deps),
     makeWriteFileTool(deps),
