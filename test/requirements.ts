@@ -115,6 +115,14 @@ export const requirements = {
     states: "A command sees an allow-list of the environment and a folder of its own.",
     learnedFrom: ["hermes#99635", "hermes#42384"],
   },
+  S3: {
+    states:
+      "What a call may cost is set aside before it is made, counted after, and never beyond the budget.",
+  },
+  S4: {
+    states:
+      "A model call is the same watched, unwatched or badly watched; a key goes to its own host, content comes once.",
+  },
   S5: { states: "HTTP listens on loopback, asks for a token and refuses foreign hosts and origins." },
   S6: { states: "A platform that is not supported says so at once and exits with 2." },
   U1: {
