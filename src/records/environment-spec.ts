@@ -34,17 +34,8 @@ const cloud = <Backend extends "modal" | "daytona">(backend: Backend) =>
     timeout: described("How long it may live.", z.optional(durationSchema)),
   });
 
-const makeSchemas = () => ({
-  local: z.strictObject({
-    backend: z.literal("local"),
-    scope: scope(),
-    limits: described(
-      "Hard limits: control groups where they can be made, else ulimit.",
-      z.optional(limits()),
-    ),
-    sandbox: described("No network, read-only system, private /tmp.", z.optional(z.enum(["bubblewrap"]))),
-  }),
-  docker: z.strictObject({
+const docker = () =>
+  z.strictObject({
     backend: z.literal("docker"),
     image: text(),
     scope: scope(),
@@ -64,8 +55,10 @@ const makeSchemas = () => ({
       z.optional(z.boolean()),
     ),
     pull: described("When the image is fetched.", z.optional(z.enum(["missing", "never"]))),
-  }),
-  ssh: z.strictObject({
+  });
+
+const ssh = () =>
+  z.strictObject({
     backend: z.literal("ssh"),
     host: text(),
     user: z.optional(text()),
@@ -81,7 +74,20 @@ const makeSchemas = () => ({
       z.optional(text()),
     ),
     scope: scope(),
+  });
+
+const makeSchemas = () => ({
+  local: z.strictObject({
+    backend: z.literal("local"),
+    scope: scope(),
+    limits: described(
+      "Hard limits: control groups where they can be made, else ulimit.",
+      z.optional(limits()),
+    ),
+    sandbox: described("No network, read-only system, private /tmp.", z.optional(z.enum(["bubblewrap"]))),
   }),
+  docker: docker(),
+  ssh: ssh(),
   singularity: z.strictObject({
     backend: z.literal("singularity"),
     image: text(),

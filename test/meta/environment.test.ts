@@ -4,7 +4,10 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { hasBubblewrap } from "../contract/environment/local-harness.ts";
+import { whyNoEngine } from "../support/docker-engine.ts";
 import { hasPostgres } from "../support/postgres.ts";
+import { whyNoServer } from "../support/ssh-server.ts";
 
 const isDemanding = process.env.NIGHTSHIFT_TEST_REQUIRE_ALL === "1";
 
@@ -25,5 +28,17 @@ test.skipIf(!isDemanding)("CI has what the tests would otherwise skip for", () =
     unshare: canRun("unshare", ["--version"]),
     mount: canRun("mount", ["--version"]),
     checkout: existsSync(join(process.cwd(), ".git")),
-  }).toEqual({ postgres: true, git: true, unshare: true, mount: true, checkout: true });
+    bubblewrap: hasBubblewrap(),
+    whyNoEngine: whyNoEngine(),
+    whyNoServer: whyNoServer(),
+  }).toEqual({
+    postgres: true,
+    git: true,
+    unshare: true,
+    mount: true,
+    checkout: true,
+    bubblewrap: true,
+    whyNoEngine: undefined,
+    whyNoServer: undefined,
+  });
 });

@@ -100,43 +100,28 @@ interface LogFile {
 }
 
 function makeLogFile(options: OutputLogOptions & { path: string }): LogFile {
-  const maxBytes = options.maxFileBytes ?? DEFAULT_FILE_BYTES;
-  let handle: FileHandle | undefined;
+  const writer = makeCappedWriter(options);
   let unfinished = "";
   let waiting = "";
-  let written = 0;
-  let isOver = false;
   let writing: Promise<void> | undefined;
 
   async function writeAll(): Promise<void> {
-    handle ??= await open(options.path, "a", 0o600);
-    while (waiting !== "" && !isOver) {
-      const bytes = Buffer.from(options.redact(waiting));
+    while (waiting !== "") {
+      const text = waiting;
       waiting = "";
-      const room = maxBytes - written;
-      isOver = bytes.length > room;
-      await handle.write(isOver ? bytes.subarray(0, room) : bytes);
-      written += Math.min(bytes.length, room);
-      if (isOver) await handle.write(`\n[the log ends here: ${maxBytes} bytes]\n`);
+      await writer.write(text);
     }
-    waiting = "";
   }
 
   function startWriting(): void {
-    writing ??= writeAll()
-      .catch((error: unknown) => {
-        isOver = true;
-        waiting = "";
-        options.onFileError(error);
-      })
-      .finally(() => {
-        writing = undefined;
-        if (waiting !== "" && !isOver) startWriting();
-      });
+    writing ??= writeAll().finally(() => {
+      writing = undefined;
+      if (waiting !== "") startWriting();
+    });
   }
 
   function push(text: string): void {
-    if (isOver || text === "") return;
+    if (writer.isOver() || text === "") return;
     unfinished += text;
     const end = unfinished.length > LONGEST_LINE ? unfinished.length : unfinished.lastIndexOf("\n") + 1;
     waiting += unfinished.slice(0, end);
@@ -153,10 +138,46 @@ function makeLogFile(options: OutputLogOptions & { path: string }): LogFile {
     waitingBytes: () => waiting.length,
     flushed,
     async close() {
-      waiting += isOver ? "" : unfinished;
+      waiting += writer.isOver() ? "" : unfinished;
       unfinished = "";
       if (waiting !== "") startWriting();
       await flushed();
+      await writer.close();
+    },
+  };
+}
+
+/** Appends to the file until the cap. Never rejects: a file that fails is over, and was told of. */
+function makeCappedWriter(options: OutputLogOptions & { path: string }): {
+  write(text: string): Promise<void>;
+  isOver(): boolean;
+  close(): Promise<void>;
+} {
+  const maxBytes = options.maxFileBytes ?? DEFAULT_FILE_BYTES;
+  let handle: FileHandle | undefined;
+  let written = 0;
+  let isOver = false;
+
+  async function append(text: string): Promise<void> {
+    handle ??= await open(options.path, "a", 0o600);
+    const bytes = Buffer.from(options.redact(text));
+    const room = maxBytes - written;
+    isOver = bytes.length > room;
+    await handle.write(isOver ? bytes.subarray(0, room) : bytes);
+    written += Math.min(bytes.length, room);
+    if (isOver) await handle.write(`\n[the log ends here: ${maxBytes} bytes]\n`);
+  }
+
+  return {
+    async write(text) {
+      if (isOver) return;
+      await append(text).catch((error: unknown) => {
+        isOver = true;
+        options.onFileError(error);
+      });
+    },
+    isOver: () => isOver,
+    async close() {
       await handle?.close().catch(() => {});
       handle = undefined;
     },

@@ -115,11 +115,20 @@ function ownV2Group(): string {
 
 async function tryToSet(folder: string, settings: readonly [string, string][]): Promise<string | undefined> {
   try {
-    await mkdir(folder, { recursive: true });
-    for (const [file, text] of settings) await writeFile(join(folder, file), text);
+    // Not recursive: the hierarchy is there or it is not, and Node never ends such a call below /proc or /sys.
+    await mkdir(folder);
+    await setAll(folder, settings);
     return folder;
-  } catch {
+  } catch (error) {
+    // On v2 all limits share one group, which an earlier limit has made.
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return setAll(folder, settings);
     await rmdir(folder).catch(() => {});
     return undefined;
   }
+}
+
+/** The folder when all could be set. */
+async function setAll(folder: string, settings: readonly [string, string][]): Promise<string | undefined> {
+  for (const [file, text] of settings) await writeFile(join(folder, file), text);
+  return folder;
 }
