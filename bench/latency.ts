@@ -79,7 +79,7 @@ async function run({ repeats, say }: Setup): Promise<Result[]> {
       rounds.push(await measure(join(folder, "home"), undefined));
     });
   }
-  const note = `two commits (queued; claimed and running), each with fsync; the disk takes ${fsyncs.toFixed(0)} a second`;
+  const note = `one commit with fsync (queued, claimed and running); the disk takes ${fsyncs.toFixed(0)} a second`;
   const embedded = lines("embedded", rounds, [1, 5], note);
   say("PostgreSQL …");
   const overNetwork = await withPostgres(async (newDatabase) => {
