@@ -1,14 +1,7 @@
 // Agent jobs as a kind of work. What does it is loaded with the first agent run: script jobs never pay for it.
 
-import type { ScriptDeps } from "../execute/run-script.ts";
-import type { Context } from "./context.ts";
-import type { AgentOptions } from "./node-options.ts";
+import type { AgentDeps } from "./agent/agent-deps.ts";
 import type { DoWork } from "./work.ts";
-
-export interface AgentDeps extends AgentOptions {
-  context: Context;
-  commands: ScriptDeps;
-}
 
 export function agentWork(deps: AgentDeps): DoWork {
   return async (input, ctx) => {

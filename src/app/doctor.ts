@@ -8,39 +8,9 @@ import type { Job } from "../records/job.ts";
 import type { JobView } from "../records/ledger/slots.ts";
 import type { NodeRecord } from "../records/node.ts";
 import type { Context } from "./context.ts";
+import type { Diagnosis, Finding } from "./diagnosis.ts";
 import { isStuck, isUp } from "./nodes.ts";
 import { unusedFiles } from "./unused-files.ts";
-
-export interface Finding {
-  code:
-    | "noNode"
-    | "nodeStuck"
-    | "nodeFailing"
-    | "nodeLost"
-    | "clockSkew"
-    | "jobHeld"
-    | "jobQuarantined"
-    | "jobNeverFired"
-    | "slotOverdue"
-    | "fileUnused"
-    | "homePermissions"
-    | "diskSpace"
-    | "interpreterMissing"
-    | "runUnknown"
-    | "modelUnusable"
-    | "jobCannotRun"
-    | "localIsOpen"
-    | "deliveryDead";
-  what: string;
-  todo: string;
-}
-
-export interface Diagnosis {
-  isHealthy: boolean;
-  findings: Finding[];
-  /** What was looked at and found good, for people who wonder. */
-  checked: string[];
-}
 
 /** Nodes whose clocks differ from the ledger's by more than this are found. */
 const SKEW_MS = 5 * SECOND;

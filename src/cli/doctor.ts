@@ -1,6 +1,7 @@
 // `doctor`, `check-env`: findings, each with what to do; exit 1 on any.
 
-import { checkEnvironment, type Diagnosis, diagnose } from "../app/doctor.ts";
+import type { Diagnosis } from "../app/diagnosis.ts";
+import { checkEnvironment, diagnose } from "../app/doctor.ts";
 import type { RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
 import { type Io, print } from "./io.ts";

@@ -5,7 +5,7 @@ import { isFault, sayFault } from "../../kernel/errors.ts";
 import { parseEnvironmentSpec } from "../../records/environment-spec.ts";
 import type { Job } from "../../records/job.ts";
 import type { Context } from "../context.ts";
-import type { Finding } from "../doctor.ts";
+import type { Finding } from "../diagnosis.ts";
 import { checkAgent } from "./check-agent.ts";
 
 /** Changes nothing and asks no model. */

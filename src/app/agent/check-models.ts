@@ -6,7 +6,7 @@ import { probeModel } from "../../agent/models/probe-model.ts";
 import { isFault, sayFault } from "../../kernel/errors.ts";
 import { unknownModelNames } from "../../records/models-config.ts";
 import type { Context } from "../context.ts";
-import type { Finding } from "../doctor.ts";
+import type { Finding } from "../diagnosis.ts";
 
 export interface ModelsCheck {
   findings: Finding[];

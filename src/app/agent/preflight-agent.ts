@@ -7,8 +7,8 @@ import { isFault, sayFault } from "../../kernel/errors.ts";
 import type { AgentWork } from "../../records/agent-work.ts";
 import type { Job } from "../../records/job.ts";
 import type { RunContext } from "../../records/run-context.ts";
-import type { AgentDeps } from "../agent-work.ts";
 import type { Context } from "../context.ts";
+import type { AgentDeps } from "./agent-deps.ts";
 import { checkAgent } from "./check-agent.ts";
 import { whyUnaffordable } from "./predict-cost.ts";
 

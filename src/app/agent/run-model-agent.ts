@@ -6,7 +6,7 @@ import type { AgentWork } from "../../records/agent-work.ts";
 import type { Job } from "../../records/job.ts";
 import type { Outcome } from "../../records/outcome.ts";
 import type { RunContext } from "../../records/run-context.ts";
-import type { AgentDeps } from "../agent-work.ts";
+import type { AgentDeps } from "./agent-deps.ts";
 import { agentModels } from "./agent-models.ts";
 import { outcomeOfLoop } from "./agent-outcome.ts";
 import { gatherPrompt } from "./gather-prompt.ts";

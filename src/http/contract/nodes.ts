@@ -1,7 +1,7 @@
 // The form of nodes, status, diagnosis, health and errors on the wire.
 
 import * as z from "zod/mini";
-import type { Diagnosis } from "../../app/doctor.ts";
+import type { Diagnosis } from "../../app/diagnosis.ts";
 import { JOB_STATES, type NodeDocument } from "../../app/documents.ts";
 import type { HealthDocument } from "../../app/health.ts";
 import type { StatusDocument } from "../../app/status.ts";

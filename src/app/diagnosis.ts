@@ -1,0 +1,32 @@
+// What `doctor` and `check-env` say: findings, each with what to do.
+
+export interface Finding {
+  code:
+    | "noNode"
+    | "nodeStuck"
+    | "nodeFailing"
+    | "nodeLost"
+    | "clockSkew"
+    | "jobHeld"
+    | "jobQuarantined"
+    | "jobNeverFired"
+    | "slotOverdue"
+    | "fileUnused"
+    | "homePermissions"
+    | "diskSpace"
+    | "interpreterMissing"
+    | "runUnknown"
+    | "modelUnusable"
+    | "jobCannotRun"
+    | "localIsOpen"
+    | "deliveryDead";
+  what: string;
+  todo: string;
+}
+
+export interface Diagnosis {
+  isHealthy: boolean;
+  findings: Finding[];
+  /** What was looked at and found good, for people who wonder. */
+  checked: string[];
+}
