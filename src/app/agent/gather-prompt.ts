@@ -55,7 +55,7 @@ export async function gatherPrompt(context: Context, facts: PromptFacts): Promis
     otherSkills: listing.skills.filter(({ name }) => !agent.skills.includes(name)),
     contextFiles,
     script: facts.script,
-    contextFrom: earlier.map(({ jobId, at, text }) => ({ jobId, output: { at, text } })),
+    contextFrom: earlier,
     prompt: agent.prompt,
   };
   return assemblePrompt(scanned(input));
