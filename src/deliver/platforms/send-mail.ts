@@ -3,6 +3,7 @@
 // I1. What is known of a failure is its phase: before the message's text was on its way nothing can have arrived.
 // I2. The connection ends with the try, however it ends.
 
+import { Readable } from "node:stream";
 import MailComposer from "nodemailer/lib/mail-composer";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
 import { whenAborted } from "../../kernel/abort.ts";
@@ -94,10 +95,16 @@ async function converse(
       connection.login({ credentials: { user: login.user, pass: login.password } } as Login, done),
     );
   const message = await compose(mail);
-  talk.phase = "message";
+  // Read only once the server has said "go on": from then on it may hold the message.
+  const body = Readable.from(
+    (async function* () {
+      talk.phase = "message";
+      yield message;
+    })(),
+  );
   const envelope = { from: addressOf(mail.from), to: [mail.to] };
   const said = await new Promise<string>((resolve, reject) => {
-    connection.send(envelope, message, (error, info) =>
+    connection.send(envelope, body, (error, info) =>
       error ? reject(error) : resolve(textAt(info, "response") ?? ""),
     );
   });
@@ -140,6 +147,5 @@ function judgeFailure(error: unknown, { phase, host }: { phase: Phase; host: str
   // A certificate that does not hold, or a server without encryption, will be the same in an hour.
   const isTls = textAt(error, "code") === "ETLS";
   if (isTls) return { kind: "refused", error: sentence };
-  const before = /^(CONN|EHLO|HELO|STARTTLS|AUTH.*|MAIL FROM|RCPT TO)$/.test(textAt(error, "command") ?? "");
-  return { kind: phase === "before" || before ? "retry" : "unknown", error: sentence };
+  return { kind: phase === "before" ? "retry" : "unknown", error: sentence };
 }
