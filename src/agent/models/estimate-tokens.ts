@@ -9,27 +9,33 @@ import type { ModelRequest, ToolSpec } from "../../records/model.ts";
 /** What a message costs beside its text. @source OpenAI's guide to counting tokens */
 const MESSAGE_TOKENS = 4;
 
-/** Tokens of a text, rounded up. Pure; about 2 ns a character. */
+const SPACE = 32;
+const TAB = 9;
+/** A run of blanks is one token at most; the first of it usually belongs to the word that follows. */
+const FIRST_BLANK = 0.12;
+const NEXT_BLANK = 0.05;
+const ASCII: Float64Array = Float64Array.from({ length: 128 }, (_, code) => {
+  const lower = code | 32;
+  if (lower >= 97 && lower <= 122) return 0.225;
+  if (code >= 48 && code <= 57) return 0.65;
+  return code === 10 || code === 13 ? 0.5 : 0.7;
+});
+
+/** Tokens of a text, rounded up. Pure; some 5 ns a character. */
 export function estimateTokens(text: string): number {
   let sum = 0;
-  let wasSpace = false;
+  let wasBlank = false;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    // A run of blanks is one token at most; the first of it usually belongs to the word that follows.
-    const isSpace = code === 32 || code === 9;
-    sum += isSpace ? (wasSpace ? 0.05 : 0.12) : weightOf(code);
-    wasSpace = isSpace;
+    const isBlank = code === SPACE || code === TAB;
+    if (isBlank) sum += wasBlank ? NEXT_BLANK : FIRST_BLANK;
+    else sum += code < 128 ? (ASCII[code] ?? 0) : beyondAscii(code);
+    wasBlank = isBlank;
   }
   return Math.ceil(sum);
 }
 
-function weightOf(code: number): number {
-  if (code < 128) {
-    const lower = code | 32;
-    if (lower >= 97 && lower <= 122) return 0.225;
-    if (code >= 48 && code <= 57) return 0.65;
-    return code === 10 || code === 13 ? 0.5 : 0.7;
-  }
+function beyondAscii(code: number): number {
   // Latin with accents, Greek, Cyrillic, Hebrew, Arabic: two or three letters a token.
   if (code < 0x0900) return 0.36;
   // Indic and other scripts of South and South-East Asia.

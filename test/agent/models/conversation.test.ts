@@ -129,6 +129,14 @@ describe("S4: what a provider wants back", () => {
     expect(await secondBody(provider, (reply) => JSON.parse(JSON.stringify(reply)))).toContain(expected);
   });
 
+  test("Anthropic keeps a conversation that ends with tool results in its cache, up to the last of them", async () => {
+    const body = JSON.parse(await secondBody("anthropic", (reply) => reply));
+    const marked = body.messages.flatMap(({ content }: { content: Record<string, unknown>[] }) =>
+      content.filter((part) => part.cache_control !== undefined),
+    );
+    expect(marked).toMatchObject([{ type: "tool_result", tool_use_id: "call-b" }]);
+  });
+
   test("another provider does not get it", async () => {
     const body = await secondBody("anthropic", (reply) => reply, "google");
     expect(body).not.toContain("c2lnbmVk");
