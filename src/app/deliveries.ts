@@ -1,4 +1,4 @@
-// Deliveries as people see them: list, show, retry.
+// Deliveries as people see them: list, show, retry, dismiss.
 
 import { Fault } from "../kernel/errors.ts";
 import type { DeliveryState } from "../records/delivery.ts";
@@ -51,6 +51,22 @@ export async function retryDelivery(context: Context, id: string): Promise<Deliv
     );
   }
   return deliveryDocument(retried);
+}
+
+/** Lets a dead or unknown row rest, on a person's word. Throws `input.not-found`, `input.conflict`. */
+export async function dismissDelivery(context: Context, id: string): Promise<DeliveryDocument> {
+  const delivery = await context.ledger.delivery(id);
+  if (!delivery) throw noDelivery(id);
+  const now = await context.ledger.now();
+  const was = delivery.error === undefined ? delivery.state : `${delivery.state}: ${delivery.error}`;
+  const reason = `dismissed by ${context.actor} (${was})`.slice(0, 500);
+  const dismissed = await context.ledger.dismissDelivery(delivery.id, { reason, now });
+  if (dismissed) return deliveryDocument(dismissed);
+  throw new Fault(
+    "input.conflict",
+    `delivery ${delivery.id} is ${delivery.state}; only dead and unknown ones are dismissed`,
+    { hint: "See `nightshift delivery list --state dead,unknown`." },
+  );
 }
 
 function noDelivery(id: string): Fault {

@@ -1,6 +1,6 @@
-// `delivery list | show | retry`.
+// `delivery list | show | retry | dismiss`.
 
-import { listDeliveries, retryDelivery, showDelivery } from "../app/deliveries.ts";
+import { dismissDelivery, listDeliveries, retryDelivery, showDelivery } from "../app/deliveries.ts";
 import type { DeliveryDocument } from "../app/documents.ts";
 import { DELIVERY_STATES } from "../records/delivery.ts";
 import type { RunCommand } from "./command.ts";
@@ -74,5 +74,11 @@ function deliveryText(delivery: DeliveryDocument): string {
 export const retry: RunCommand = async ({ args: [id = ""], io, open }) => {
   const delivery = await retryDelivery(await open(), id);
   print(io, delivery, () => `Delivery ${delivery.id} is queued again for ${delivery.target}.`);
+  return EXIT.ok;
+};
+
+export const dismiss: RunCommand = async ({ args: [id = ""], io, open }) => {
+  const delivery = await dismissDelivery(await open(), id);
+  print(io, delivery, () => `Delivery ${delivery.id} is dismissed.`);
   return EXIT.ok;
 };

@@ -111,7 +111,11 @@ class Source {
       fits(this.compose(start, this.#lines[first + lines - 1]?.end ?? 0)),
     );
     if (count === 0) return this.#endInLine(start, first, fits);
-    if (first + count === this.#lines.length) return this.#text.length;
+    const next = this.#lines[first + count];
+    if (!next) return this.#text.length;
+    // A line that must be cut anyway begins in this part, or what stands before it would be a stub.
+    if (!fits(this.compose(next.start, next.end)))
+      return this.#endBetweenWords(start, next, fits) ?? next.start;
     return this.#paragraphEnd(start, { first, last: first + count - 1 }, fits);
   }
 
@@ -126,6 +130,16 @@ class Source {
     const opening = this.#lines[last];
     const opensFence = opening !== undefined && !opening.fence && this.#lines[last + 1]?.fence !== undefined;
     return opensFence && last > first ? opening.start : lineEnd(last);
+  }
+
+  #endBetweenWords(start: number, line: Line, fits: Fits): number | undefined {
+    const text = this.#text.slice(line.start, line.end);
+    const [words = []] = breakPoints(text, line.fence !== undefined);
+    const count = furthest(words.length, (number) =>
+      fits(this.compose(start, line.start + (words[number - 1] ?? 0))),
+    );
+    const point = words[count - 1];
+    return point === undefined ? undefined : line.start + point;
   }
 
   /** A line too long for a part. */

@@ -106,4 +106,27 @@ export const deliveryCommands: readonly CommandSpec[] = [
     summary: "send a dead or unknown one again",
     load: async () => (await import("../delivery.ts")).retry,
   },
+  {
+    path: "delivery dismiss",
+    args: "<delivery>",
+    summary: "let a dead or unknown one rest",
+    load: async () => (await import("../delivery.ts")).dismiss,
+  },
+  {
+    path: "delivery targets",
+    summary: "list platforms: usable or why not, home, what an address looks like",
+    load: async () => (await import("../delivery-targets.ts")).targets,
+  },
+  {
+    path: "delivery test",
+    args: "<target>",
+    summary: "send one line now and show the receipt; nothing is recorded",
+    load: async () => (await import("../delivery-targets.ts")).test,
+  },
+  {
+    path: "delivery render",
+    args: "<target> [file]",
+    summary: "show the parts of a text exactly as they would be sent (- or no file: standard input)",
+    load: async () => (await import("../delivery-targets.ts")).render,
+  },
 ];

@@ -40,6 +40,8 @@ export interface OutboxLedger {
   }): Promise<readonly Delivery[]>;
   /** A person sends a dead or unknown row again: back to `queued`, tries counted from 0. Undefined = not in such a state. */
   retryDelivery(id: string, now: Instant): Promise<Delivery | undefined>;
+  /** A person lets a dead or unknown row rest: `suppressed`, with who and why. Undefined = not in such a state. */
+  dismissDelivery(id: string, dismissal: { reason: string; now: Instant }): Promise<Delivery | undefined>;
   delivery(idOrPrefix: string): Promise<Delivery | undefined>;
   /** Newest first. */
   deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]>;

@@ -219,6 +219,7 @@ function outboxPart(
   | "closeDeliveries"
   | "takeOverDeliveries"
   | "retryDelivery"
+  | "dismissDelivery"
   | "delivery"
   | "deliveries"
   | "nextDeliveryAt"
@@ -229,6 +230,7 @@ function outboxPart(
     closeDeliveries: (closings) => outbox.closeDeliveries(store, closings),
     takeOverDeliveries: (request) => outbox.takeOverDeliveries(store, request),
     retryDelivery: (id, now) => outbox.retryDelivery(store, id, now),
+    dismissDelivery: (id, dismissal) => outbox.dismissDelivery(store, id, dismissal),
     delivery: (idOrPrefix) => reading.findDelivery(store, idOrPrefix),
     deliveries: (filter) => listDeliveries(store, filter),
     nextDeliveryAt: () => outbox.nextDeliveryAt(store),

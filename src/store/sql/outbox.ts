@@ -177,6 +177,32 @@ export async function retryDelivery(store: Store, id: string, now: Instant): Pro
   return decodeDelivery(row);
 }
 
+/** A terminal row changes only by way of `queued`, which nobody sees inside one transaction. */
+export async function dismissDelivery(
+  store: Store,
+  id: string,
+  { reason, now }: { reason: string; now: Instant },
+): Promise<Delivery | undefined> {
+  return write(store, async (tx) => {
+    const woken = await tx.get(
+      `UPDATE "deliveries" SET "state" = 'queued', "token" = "token" + 1
+       WHERE "id" = ? AND "state" IN ('dead','unknown') RETURNING "id"`,
+      [id],
+    );
+    if (!woken) return undefined;
+    const row = await tx.get(
+      `UPDATE "deliveries" SET "state" = 'suppressed', "error" = ?, "finishedAt" = ? WHERE "id" = ?
+       RETURNING ${columnList(DELIVERY, `"deliveries"`)}`,
+      [reason, now, id],
+    );
+    if (!row) return undefined;
+    const delivery = decodeDelivery(row);
+    const { runId, jobId } = delivery;
+    tx.emit({ runId, jobId, at: now, kind: "delivery-suppressed", data: { deliveryId: id, error: reason } });
+    return delivery;
+  });
+}
+
 export async function nextDeliveryAt(store: Store): Promise<Instant | undefined> {
   const row = await store.connection.get(
     `SELECT min(d."nextAttemptAt") AS "at" FROM "deliveries" AS d WHERE d."state" = 'queued' AND ${IS_HEAD}`,

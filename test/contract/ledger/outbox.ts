@@ -115,6 +115,24 @@ export function outboxRules(open: () => Promise<Bench>): void {
     expect((await ledger.delivery(row!.id))?.body).toBe("");
   });
 
+  test("O2: a person dismisses a dead row: it is suppressed with the reason, and no late duplicate wakes it", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    await ledger.putDeliveries([to("x", "1")], START);
+    const [row] = await take(ledger, bench);
+    const dismissal = { reason: "dismissed by ada", now: START + 1 };
+    expect(await ledger.dismissDelivery(row!.id, dismissal)).toBeUndefined();
+    await ledger.closeDeliveries([{ ...fence(row!), kind: "dead", error: "410", finishedAt: START }]);
+
+    const rested = await ledger.dismissDelivery(row!.id, dismissal);
+
+    expect(rested).toMatchObject({ state: "suppressed", error: "dismissed by ada", finishedAt: START + 1 });
+    await ledger.putDeliveries([to("x", "1")], START);
+    expect(await ledger.nextDeliveryAt()).toBeUndefined();
+    expect(await ledger.retryDelivery(row!.id, START)).toBeUndefined();
+    expect(await ledger.dismissDelivery(row!.id, dismissal)).toBeUndefined();
+  });
+
   test("O2: a person sends a dead row again: tries count from nothing, under a new token", async () => {
     const bench = await open();
     const ledger = await bench.open();
