@@ -12,7 +12,7 @@ import { findCommand } from "../find-command.ts";
 import type { CommandExit } from "../spawn-held.ts";
 import { containerName, keptVolume, runArguments, WORKSPACE } from "./docker-arguments.ts";
 import { cpuArgv, endArgv, numberOf } from "./end-inside.ts";
-import { exportsOf, travellingEnv } from "./env-file.ts";
+import { clientEnv, exportsOf, travellingEnv } from "./env-file.ts";
 import { launchProcess } from "./launch-process.ts";
 import type {
   CheckDeps,
@@ -42,7 +42,7 @@ export async function openDocker(deps: EnvironmentDeps, spec: DockerSpec): Promi
     run: (args, options) =>
       runClient(deps.clock, {
         argv: [engine, ...args],
-        env: deps.nodeEnv,
+        env: clientEnv(deps.nodeEnv),
         timeoutMs: ANSWER_TIMEOUT_MS,
         ...options,
       }),
@@ -61,7 +61,11 @@ export async function openDocker(deps: EnvironmentDeps, spec: DockerSpec): Promi
 export async function checkDocker(deps: CheckDeps, spec: DockerSpec): Promise<EnvironmentCheck> {
   const engine = await findEngine(deps.nodeEnv, spec);
   const ask = (args: string[]) =>
-    runClient(deps.clock, { argv: [engine, ...args], env: deps.nodeEnv, timeoutMs: ANSWER_TIMEOUT_MS });
+    runClient(deps.clock, {
+      argv: [engine, ...args],
+      env: clientEnv(deps.nodeEnv),
+      timeoutMs: ANSWER_TIMEOUT_MS,
+    });
   const version = await ask(["version", "--format", "{{.Server.Version}}"]);
   if (version.exitCode !== 0)
     return { usable: false, why: `${engine} does not answer: ${lastLine(version)}`, hint: START_HINT };
@@ -235,7 +239,7 @@ async function launchInside(
       container,
       ...argv,
     ],
-    env: deps.nodeEnv,
+    env: clientEnv(deps.nodeEnv),
     hasStdin,
     pipes: deps.pipes,
   });

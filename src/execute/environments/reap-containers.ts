@@ -7,6 +7,7 @@ import type { HostIdentity } from "../../records/process.ts";
 import { readHost } from "../host.ts";
 import { isSameProcess, processStartTime } from "../process-table.ts";
 import { LABEL, OWNER_LABEL } from "./docker-arguments.ts";
+import { clientEnv } from "./env-file.ts";
 import type { CheckDeps } from "./place.ts";
 import { runClient } from "./run-client.ts";
 
@@ -23,9 +24,11 @@ export function ownerLabel(host: HostIdentity = readHost(), pid: number = proces
  */
 export async function reapContainers(deps: CheckDeps, engine: string): Promise<string[]> {
   const run = (args: string[]) =>
-    runClient(deps.clock, { argv: [engine, ...args], env: deps.nodeEnv, timeoutMs: TIMEOUT_MS }).catch(
-      () => undefined,
-    );
+    runClient(deps.clock, {
+      argv: [engine, ...args],
+      env: clientEnv(deps.nodeEnv),
+      timeoutMs: TIMEOUT_MS,
+    }).catch(() => undefined);
   const format = `{{.Names}}\t{{.Label "${OWNER_LABEL}"}}`;
   const listed = await run(["ps", "--all", "--filter", `label=${LABEL}`, "--format", format]);
   if (listed?.exitCode !== 0) return [];

@@ -2,7 +2,7 @@
 //
 // I1. The command arrives as one argument (or as a file) and is given to `eval`: it is never spliced into other text, so
 //     no quote, heredoc or `&` of it can reach the wrapper (hermes#3587, hermes#84402).
-// I2. POSIX sh, checked with bash, dash and busybox. Only builtins: a call costs no process of ours.
+// I2. POSIX sh, checked with bash, dash and busybox. Only builtins and no subshell: a call costs no process of ours.
 // I3. A state counts once its `ok.` file is there; the caller names those it knows, newest first. Nothing is overwritten.
 // I4. The closing word goes to copies of stdout and stderr made before the command began: `exec >file` does not catch it.
 // I5. A call's own variables, and all NIGHTSHIFT_*, are never part of the session.
@@ -25,28 +25,35 @@ __ns_quote() {
   printf "%s'" "$__ns_rest"
 }
 __ns_state() {
-  set +eux +a
   IFS=' '
   command cd . 2>/dev/null
   printf '__ns_cwd='
   __ns_quote "\${__ns_stay:-$PWD}"
   echo
-  for __ns_name in $__ns_names; do
-    unset "$__ns_name"
-    eval "[ -z \\"\\\${__ns_kept_$__ns_name+x}\\" ] || export $__ns_name=\\"\\$__ns_kept_$__ns_name\\""
-  done
-  unset PWD OLDPWD SHLVL _
   export -p
-  [ -z "\${BASH_VERSION-}" ] || {
-    unset -f __ns_quote __ns_state __ns_save __ns_word
-    declare -f
-    declare -Fx
-  }
+  for __ns_name in $__ns_names; do
+    eval "__ns_value=\\\${__ns_kept_$__ns_name-} __ns_set=\\\${__ns_kept_$__ns_name+x}"
+    if [ -n "$__ns_set" ]; then
+      printf 'export %s=' "$__ns_name"
+      __ns_quote "$__ns_value"
+      echo
+    else echo "unset $__ns_name"; fi
+  done
+  # Under allexport ours are exported too.
+  echo 'unset __ns_status __ns_flags'
+  [ -z "\${BASH_VERSION-}" ] || { declare -f; declare -Fx; }
 }
 __ns_save() {
   __ns_status=$1
   [ "$__ns_mode" = keep ] || return "$1"
-  ( umask 077 && __ns_state >"$__ns_dir/state.$__ns_id" && : >"$__ns_dir/ok.$__ns_id" ) && __ns_is_saved=1
+  __ns_flags=$-
+  set +eux +a
+  __ns_ifs=\${IFS-}
+  __ns_state >"$__ns_dir/state.$__ns_id" && : >"$__ns_dir/ok.$__ns_id" && __ns_is_saved=1
+  IFS=$__ns_ifs
+  for __ns_name in a e u x; do
+    case $__ns_flags in *"$__ns_name"*) set "-$__ns_name" ;; esac
+  done
   return "$__ns_status"
 }
 __ns_word() {

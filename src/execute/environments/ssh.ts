@@ -15,7 +15,7 @@ import { formatEnvironment, type SshSpec } from "../../records/environment-spec.
 import { findCommand } from "../find-command.ts";
 import type { CommandExit } from "../spawn-held.ts";
 import { cpuArgv, endArgv, guardianArgv, numberOf } from "./end-inside.ts";
-import { exportsOf, travellingEnv } from "./env-file.ts";
+import { clientEnv, exportsOf, travellingEnv } from "./env-file.ts";
 import { launchProcess } from "./launch-process.ts";
 import type {
   CheckDeps,
@@ -63,7 +63,7 @@ export async function checkSsh(deps: CheckDeps, spec: SshSpec): Promise<Environm
   await haveClient(deps);
   const answer = await runClient(deps.clock, {
     argv: masterArgv(spec, "none", ["true"]),
-    env: deps.nodeEnv,
+    env: clientEnv(deps.nodeEnv),
     timeoutMs: HANDSHAKE_MS,
   });
   if (answer.exitCode === 0) return { usable: true, notes: [`${formatEnvironment(spec)} answers`] };
@@ -103,7 +103,7 @@ async function socketFolder(tempFolder: string, environmentId: string): Promise<
 async function connect(deps: EnvironmentDeps, link: Link): Promise<Launched> {
   const master = await launchProcess({
     argv: masterArgv(link.spec, link.socket, guardianArgv(link.environmentId)),
-    env: deps.nodeEnv,
+    env: clientEnv(deps.nodeEnv),
     hasStdin: true,
   });
   const timer = new AbortController();
@@ -150,7 +150,7 @@ async function makePlace(deps: EnvironmentDeps, link: Link): Promise<Place> {
   const inside = (argv: readonly string[], stdin?: string) =>
     runClient(deps.clock, {
       argv: sessionOverMaster(spec, link.socket, argv),
-      env: deps.nodeEnv,
+      env: clientEnv(deps.nodeEnv),
       timeoutMs: ANSWER_TIMEOUT_MS,
       ...(stdin !== undefined && { stdin }),
     });
@@ -210,7 +210,7 @@ async function launchThere(
   ];
   return launchProcess({
     argv: sessionOverMaster(link.spec, link.socket, ["env", ...marks, ...argv]),
-    env: deps.nodeEnv,
+    env: clientEnv(deps.nodeEnv),
     hasStdin,
     pipes: deps.pipes,
   });
@@ -221,7 +221,7 @@ async function whyLost(deps: EnvironmentDeps, link: Link, exit: CommandExit): Pr
   if (exit.exitCode !== 255) return undefined;
   const check = await runClient(deps.clock, {
     argv: controlArgv(link.spec, link.socket, "check"),
-    env: deps.nodeEnv,
+    env: clientEnv(deps.nodeEnv),
     timeoutMs: ANSWER_TIMEOUT_MS,
   });
   if (check.exitCode === 0) return undefined;

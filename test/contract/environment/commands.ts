@@ -116,6 +116,7 @@ export function commandRules(get: () => Bench, { has }: Harness): void {
         "unset -f cd; PATH=/usr/local/bin:/usr/bin:/bin; export PATH; cd /tmp && echo well",
       ),
     ).toBe("well\n");
+    expect(await said(environment, "env | grep __ns_ || true")).toBe("");
   });
 
   test("xtrace shows the command's own lines, none of the wrapper's", async () => {
