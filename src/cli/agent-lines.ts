@@ -47,6 +47,8 @@ function lineOf(event: AgentEvent): string | undefined {
       return `· ${event.call.name} ${event.summary}`;
     case "tool-finished":
       return `  ${event.error === null ? "done" : `error: ${event.error}`} after ${duration(event.durationMs)}`;
+    case "reply-restarted":
+      return "· the answer broke off and is asked for anew";
     case "context-summarised":
       return `· ${event.messages} messages became a summary (${event.beforeTokens} → ${event.afterTokens} tokens)`;
     case "agent-finished": {

@@ -13,6 +13,8 @@ export type AgentEvent =
   /** Streamed content, as it comes. Not kept: the message that follows is. */
   | { kind: "text-arrived"; turn: number; text: string }
   | { kind: "reasoning-arrived"; turn: number; text: string }
+  /** The answer broke off and is asked for anew: the text that arrived in this turn is void. */
+  | { kind: "reply-restarted"; turn: number }
   | { kind: "call-finished"; turn: number; record: ModelCallRecord }
   | { kind: "message-added"; turn: number; message: Message }
   | { kind: "tool-started"; turn: number; call: ToolCall; summary: string }

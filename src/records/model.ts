@@ -55,11 +55,15 @@ export interface ModelReply {
   providerParts?: readonly unknown[];
 }
 
-/** What arrives while a reply is made. Never content that a later attempt would say again. */
+/**
+ * What arrives while a reply is made. `restart` = the answer broke off and is asked for anew: what came so far is void.
+ * Nothing has been done with it, for tools are called only when a reply is whole.
+ */
 export type ModelChunk =
   | { kind: "text"; text: string }
   | { kind: "reasoning"; text: string }
-  | { kind: "toolCall"; name: string };
+  | { kind: "toolCall"; name: string }
+  | { kind: "restart" };
 
 /** Who asks: the agent itself, or a helper (summary, probe). */
 export type CallRole = "primary" | "auxiliary";

@@ -59,16 +59,22 @@ function isTooLong({ deps, ctx }: Session, error: unknown): boolean {
 /** Tells what arrives, redacted across the borders of its pieces, and counts each piece as life (L14). */
 function listenTo(session: Session): { hear(chunk: ModelChunk): void; text(): string; end(): void } {
   const { turn, model } = session;
-  const streams = {
+  const openStreams = () => ({
     text: makeRedactStream(session.deps.redact),
     reasoning: makeRedactStream(session.deps.redact),
-  };
+  });
+  let streams = openStreams();
   let heard = "";
   const pass = (kind: "text" | "reasoning", text: string) => {
     if (text !== "") tell(session, { kind: `${kind}-arrived`, turn, text });
   };
   return {
     hear(chunk) {
+      if (chunk.kind === "restart") {
+        heard = "";
+        streams = openStreams();
+        return tell(session, { kind: "reply-restarted", turn });
+      }
       if (chunk.kind === "toolCall") {
         return touch(session, `model ${model}: calls ${session.deps.redact(chunk.name).slice(0, 60)}`);
       }

@@ -1,7 +1,7 @@
 // The port to models: one logical call over a chain of models, with retries, usage, cost and budget (S3, S4).
 //
-// I1. Content that reached the caller is never said again: after the first chunk that `onChunk` took, a failure ends the
-//     call. Who passes no `onChunk` gets the whole reply at the end, and a broken answer is asked for anew.
+// I1. Content that reached the caller is never said twice unannounced: an answer that broke off is asked for anew after a
+//     `restart` chunk, which makes void what came before. A reply that is whole, and so may reach a tool, is never retried.
 // I2. Every attempt is reserved before it begins and settled after it ended, however it ended. What cannot be settled
 //     stays reserved, and so counts as spent.
 // I3. A provider's error reaches the caller as it is; of a whole chain's errors, that of the model asked for.
@@ -45,7 +45,7 @@ interface Call {
   request: ModelRequest;
   options: CallOptions;
   inputTokens: number;
-  /** (I1) */
+  /** Whether something came that `onChunk` took, and is not void yet (I1). */
   hasTold: boolean;
 }
 
@@ -61,8 +61,8 @@ export function makeModelPort(deps: ModelPortDeps): CallModel {
         return await askModel(deps, model, call);
       } catch (error) {
         first ??= { error };
-        // (I1), and an error that another model would meet as well.
-        if (call.hasTold || !isHandedOn(error)) break;
+        // Another model would meet it as well.
+        if (!isHandedOn(error)) break;
         deps.log.warn("model-failed", { model: model.name, class: classOfModelError(error) });
       }
     }
@@ -98,8 +98,7 @@ function nextTryIn(
   error: unknown,
   { call, attempt }: { call: Call; attempt: number },
 ): number | undefined {
-  if (call.hasTold || call.options.signal.aborted || attempt >= MAX_ATTEMPTS || !isRetried(error))
-    return undefined;
+  if (call.options.signal.aborted || attempt >= MAX_ATTEMPTS || !isRetried(error)) return undefined;
   const jitter = (random(1)[0] ?? 0) / 256;
   const asked = askedWaitMs(error, clock.now());
   if (asked === undefined) return backoffMs(attempt, BACKOFF, jitter);
@@ -113,6 +112,9 @@ async function attemptOnce(
   call: Call,
 ): Promise<{ end: AskEnd; cost: AttemptCost }> {
   const { options, request, inputTokens } = call;
+  // (I1)
+  if (call.hasTold) options.onChunk?.({ kind: "restart" });
+  call.hasTold = false;
   const { reservation, maxOutputTokens } = await setAside(deps.budget, model, {
     inputTokens,
     maxOutputTokens: request.maxOutputTokens,
@@ -145,14 +147,14 @@ async function attemptOnce(
   return { end, cost };
 }
 
-const ACTIVITIES: Readonly<Record<ModelChunk["kind"], string>> = {
+const ACTIVITIES: Readonly<Record<Exclude<ModelChunk["kind"], "restart">, string>> = {
   text: "writing",
   reasoning: "thinking",
   toolCall: "calling a tool",
 };
 
 /** Hands each piece of one attempt on. */
-function teller(call: Call): (chunk: ModelChunk) => void {
+function teller(call: Call): (chunk: Exclude<ModelChunk, { kind: "restart" }>) => void {
   const { options } = call;
   let isFirst = true;
   return (chunk) => {

@@ -28,6 +28,7 @@ const reply = z.object({
 const chunk = z.union([
   z.object({ kind: z.enum(["text", "reasoning"]), text: z.string() }),
   z.object({ kind: z.literal("toolCall"), name: z.string() }),
+  z.object({ kind: z.literal("restart") }),
 ]);
 
 /** What is kept of an error: enough to fail in the same way and to be told apart from others. */

@@ -89,9 +89,30 @@ describe.each([
 });
 
 describe("over HTTP, when things go wrong", () => {
-  test("a stream that is cut keeps what had come, and the error is the provider's side's own", async () => {
-    const world = await overHttp([looking("a"), cutAfter("Half an ", "answer")], { tools: [look] });
-    const end = await world.run();
+  test("a stream that is cut is asked for anew; what had come is void, and said to be", async () => {
+    const heard: string[] = [];
+    const world = await overHttp([cutAfter("Half an ", "answer"), say("A whole one.")], {
+      onEvent: (event) => {
+        if (event.kind === "text-arrived") heard.push(event.text);
+        if (event.kind === "reply-restarted") heard.splice(0);
+      },
+    });
+    const ending = world.run();
+    await world.port.clock.whenSleeping();
+    await world.port.clock.advance(1_100);
+    expect(await ending).toMatchObject({ reason: "answered", text: "A whole one.", turns: 1 });
+    expect(heard.join("")).toBe("A whole one.");
+  });
+
+  test("one that is cut each time keeps what came last, and the error is the provider's side's own", async () => {
+    const cut = () => cutAfter("Half an ", "answer");
+    const world = await overHttp([looking("a"), cut(), cut(), cut(), cut(), cut()], { tools: [look] });
+    const ending = world.run();
+    for (const ms of [1_100, 2_200, 4_400, 8_800]) {
+      await world.port.clock.whenSleeping();
+      await world.port.clock.advance(ms);
+    }
+    const end = await ending;
     expect(end).toMatchObject({ reason: "failed", turns: 2, text: "Half an answer" });
     expect(classOfModelError(end.error)).toBe("network");
   });

@@ -201,16 +201,20 @@ describe("S4: a retry", () => {
     expect(chunks).toEqual([{ kind: "text", text: "Fine." }]);
   });
 
-  test("is never made after content reached the caller: nothing is said twice", async () => {
-    const server = await startModelServer([cutAfter("One ", "two")]);
-    const { call } = portFor(chainOf({ main: scripted(server), spare: scripted(server) }));
+  test("after a cut answer that somebody heard, tells first that what was heard is void", async () => {
+    const server = await startModelServer([cutAfter("One ", "two"), say("One two three.")]);
+    const { call, clock } = portFor(chainOf({ main: scripted(server) }));
     const { chunks, options } = listener();
-    await expect(call(asks("Go."), options)).rejects.toThrow();
+    const pending = call(asks("Go."), options);
+    await clock.whenSleeping();
+    await clock.advance(1_100);
+    expect((await pending).text).toBe("One two three.");
     expect(chunks).toEqual([
       { kind: "text", text: "One " },
       { kind: "text", text: "two" },
+      { kind: "restart" },
+      { kind: "text", text: "One two three." },
     ]);
-    expect(server.requests).toHaveLength(1);
   });
 
   test("is made after a cut answer that nobody has listened to", async () => {
