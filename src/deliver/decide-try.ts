@@ -35,6 +35,19 @@ export function decideTry(
   }
 }
 
+/** A row whose platform is waited for: back to its queue without a try, or dead when it was tried and is too old (O2). */
+export function decideWait(
+  row: Delivery,
+  { afterMs, why }: { afterMs: number; why: string },
+  now: Instant,
+): DeliveryClosing {
+  const base = { id: row.id, token: row.token, owner: row.owner ?? "" };
+  const nextAttemptAt = Math.ceil(now + afterMs);
+  if (row.attempts > 1 && nextAttemptAt > row.createdAt + MAX_AGE_MS)
+    return { ...base, kind: "dead", error: clip(`gave up after 24 hours: ${why}`), finishedAt: now };
+  return { ...base, kind: "retry", error: clip(why), nextAttemptAt, isUntried: true };
+}
+
 function retryOrDie(
   row: Delivery,
   result: { error: string; afterMs?: number },

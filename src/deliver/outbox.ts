@@ -13,15 +13,18 @@ import type { Random } from "../kernel/ids.ts";
 import type { Log } from "../kernel/log.ts";
 import type { Redact } from "../kernel/redact.ts";
 import { type Clock, SECOND } from "../kernel/time.ts";
-import type { Delivery, SendResult } from "../records/delivery.ts";
+import type { Delivery } from "../records/delivery.ts";
 import type { DeliveryClosing, OutboxLedger } from "../records/ledger/outbox.ts";
-import type { AdapterTable } from "./adapter-table.ts";
-import { decideTry } from "./decide-try.ts";
+import { type AdapterTable, adapterFor } from "./adapter-table.ts";
+import { decideTry, decideWait } from "./decide-try.ts";
+import { type Passing, passingOf, SendGates } from "./send-gates.ts";
 import { recoverRow, sendRow } from "./try-row.ts";
 
 const LEASE_MS = 60 * SECOND;
 /** A row that waited in this process longer than this (a stopped process, a starved loop) is not sent any more (I1). */
 const MAX_HELD_MS = 10 * SECOND;
+/** A message waits in this process for its platform's next token no longer than this: its lease must last. */
+const MAX_GATE_WAIT_MS = 5 * SECOND;
 const MAX_PARALLEL = 16;
 /** How long the loop rests at most; also how often dead owners' rows are looked for. */
 const MAX_REST_MS = 15 * SECOND;
@@ -48,6 +51,7 @@ export type DrainCounts = Record<DeliveryClosing["kind"], number>;
 export class Outbox {
   readonly #deps: OutboxDeps;
   readonly #sends = new Map<string, Promise<void>>();
+  readonly #gates = new SendGates();
   /** Ends the loop; sends go on. */
   #stopping = new AbortController();
   /** Ends sends that outlive the grace. */
@@ -155,15 +159,8 @@ export class Outbox {
   }
 
   async #try(row: Delivery, takenAtMs: number, work: typeof sendRow): Promise<void> {
-    const { adapters, clock, redact, log } = this.#deps;
-    const heldMs = clock.monotonicMs() - takenAtMs;
-    const result: SendResult =
-      heldMs > MAX_HELD_MS && work === sendRow
-        ? { kind: "retry", error: "held too long before sending", afterMs: 0 }
-        : await work({ adapters, clock }, row, this.#ending.signal);
-    const clean = "error" in result ? { ...result, error: redact(result.error) } : result;
-    const at = { now: clock.now(), random: this.#fraction() };
-    const closing = decideTry(row, clean, at);
+    const { log } = this.#deps;
+    const closing = await this.#attempt(row, takenAtMs, work);
     const answer = await this.#close(closing);
     if (answer === "closed") this.#counts[closing.kind] += 1;
     log[closing.kind === "delivered" ? "info" : "warn"](
@@ -177,6 +174,34 @@ export class Outbox {
         ...("error" in closing ? { error: closing.error } : {}),
       },
     );
+  }
+
+  /** Sends unless its platform is to be waited for, and says what that means for the row. */
+  async #attempt(row: Delivery, takenAtMs: number, work: typeof sendRow): Promise<DeliveryClosing> {
+    const { adapters, clock } = this.#deps;
+    const passing = passingOf(adapterFor(adapters, row.target), row.target);
+    const isNew = work === sendRow;
+    const wait = isNew && passing ? await this.#wait(passing) : undefined;
+    if (wait) return decideWait(row, { ...wait, why: this.#deps.redact(wait.why) }, clock.now());
+    const heldMs = clock.monotonicMs() - takenAtMs;
+    if (isNew && heldMs > MAX_HELD_MS)
+      return decideWait(row, { afterMs: 0, why: "held too long before sending" }, clock.now());
+    const result = await work({ adapters, clock }, row, this.#ending.signal);
+    if (passing) this.#gates.note(passing, result, clock.monotonicMs());
+    const clean = "error" in result ? { ...result, error: this.#deps.redact(result.error) } : result;
+    return decideTry(row, clean, { now: clock.now(), random: this.#fraction() });
+  }
+
+  /** Waits here for a token that is near; a longer wait is the row's own. */
+  async #wait(passing: Passing): Promise<{ afterMs: number; why: string } | undefined> {
+    const { clock } = this.#deps;
+    for (let waitedMs = 0; ; ) {
+      const answer = this.#gates.enter(passing, clock.monotonicMs());
+      if (answer.kind === "pass") return undefined;
+      if (waitedMs + answer.afterMs > MAX_GATE_WAIT_MS || this.#ending.signal.aborted) return answer;
+      waitedMs += answer.afterMs;
+      await this.#pause(answer.afterMs, this.#ending.signal);
+    }
   }
 
   /** Writes the closing, however long the store is busy (I2); after the grace of a stop one last try is made. */

@@ -6,7 +6,8 @@ import type { Delivery, DeliveryState, NewDelivery, Receipt } from "../delivery.
 /** How a try ended. `retry` returns the row to `queued` with `nextAttemptAt` (O2). */
 export type DeliveryClosing = { id: string; token: number; owner: string } & (
   | { kind: "delivered"; receipt: Receipt; finishedAt: Instant }
-  | { kind: "retry"; error: string; nextAttemptAt: Instant }
+  /** `isUntried`: nothing was sent (its platform was waited for), so it counts as no try. */
+  | { kind: "retry"; error: string; nextAttemptAt: Instant; isUntried?: true }
   | { kind: "dead"; error: string; finishedAt: Instant }
   | { kind: "unknown"; error: string; finishedAt: Instant }
 );

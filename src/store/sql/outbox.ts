@@ -122,6 +122,7 @@ const CLOSING: Columns = {
   error: "text",
   finishedAt: "int",
   nextAttemptAt: "int",
+  untried: "int",
 };
 
 export async function closeDeliveries(
@@ -133,10 +134,12 @@ export async function closeDeliveries(
     ...closing,
     deliveryId: closing.id,
     state: closing.kind === "retry" ? "queued" : closing.kind,
+    untried: closing.kind === "retry" && closing.isUntried ? 1 : 0,
   }));
   return write(store, async (tx) => {
     const closed = await tx.all(
       `UPDATE "deliveries" SET "state" = x."state", "receipt" = x."receipt", "error" = x."error", "finishedAt" = x."finishedAt",
+         "attempts" = "deliveries"."attempts" - x."untried",
          "nextAttemptAt" = COALESCE(x."nextAttemptAt", "deliveries"."nextAttemptAt"), "owner" = NULL, "leaseEnd" = NULL, "leaseBoot" = NULL
        FROM ${tx.dialect.rows("x", CLOSING)}
        WHERE "deliveries"."id" = x."deliveryId" AND "deliveries"."token" = x."token" AND "deliveries"."owner" = x."owner" AND "deliveries"."state" = 'sending'

@@ -118,7 +118,8 @@ export function outboxRules(open: () => Promise<Bench>): void {
   test("O2: a person dismisses a dead row: it is suppressed with the reason, and no late duplicate wakes it", async () => {
     const bench = await open();
     const ledger = await bench.open();
-    await ledger.putDeliveries([to("x", "1")], START);
+    const message = to("x", "1");
+    await ledger.putDeliveries([message], START);
     const [row] = await take(ledger, bench);
     const dismissal = { reason: "dismissed by ada", now: START + 1 };
     expect(await ledger.dismissDelivery(row!.id, dismissal)).toBeUndefined();
@@ -127,7 +128,7 @@ export function outboxRules(open: () => Promise<Bench>): void {
     const rested = await ledger.dismissDelivery(row!.id, dismissal);
 
     expect(rested).toMatchObject({ state: "suppressed", error: "dismissed by ada", finishedAt: START + 1 });
-    await ledger.putDeliveries([to("x", "1")], START);
+    await ledger.putDeliveries([message], START);
     expect(await ledger.nextDeliveryAt()).toBeUndefined();
     expect(await ledger.retryDelivery(row!.id, START)).toBeUndefined();
     expect(await ledger.dismissDelivery(row!.id, dismissal)).toBeUndefined();
