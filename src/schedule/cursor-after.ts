@@ -4,7 +4,7 @@ import type { Instant } from "../kernel/time.ts";
 import type { Definition } from "../records/definition.ts";
 import type { Job } from "../records/job.ts";
 import type { JobView, RewindRules } from "../records/ledger/slots.ts";
-import { type ParseJob, slotAfter } from "./decide.ts";
+import { type ParseJob, slotBehindPause } from "./decide.ts";
 import { jitteredInstant } from "./jitter.ts";
 import { countSlots, nextSlot, previousSlot } from "./next-slot.ts";
 import { accountingAround, openSlotAfter, type ScheduledJob } from "./open-slots.ts";
@@ -100,7 +100,7 @@ export function makeRewindCursor(parseJob: ParseJob): RewindCursor {
     const suspension = suspensionAhead(view.cursor, now);
     if (!suspension) return { slot, dueAt: jitteredInstant(job, slot) };
     if (slot <= suspension.from) return { slot, dueAt: now };
-    return suspension.until === undefined ? undefined : slotAfter(job, Math.max(suspension.until, slot - 1));
+    return suspension.until === undefined ? undefined : slotBehindPause(job, suspension.until, slot);
   };
 }
 

@@ -43,7 +43,21 @@ export function decideSuspended(job: ScheduledJob, first: Instant, suspension: S
   const due = dueSlots(job, { first, now: suspension.from, latest: suspension.from, isJittered: false });
   const slots = closeAll(job, due, { state: "skipped", reason: suspension.kind });
   if (suspension.until === undefined) return { ...NOTHING, slots };
-  return { ...NOTHING, slots, next: slotAfter(job, Math.max(suspension.until, first - 1)) };
+  return { ...NOTHING, slots, next: slotBehindPause(job, suspension.until, first) };
+}
+
+/**
+ * The first open slot behind a pause that ends, from `first` on. One that the job's `until` rules out is looked at when the
+ * pause ends: only then is the job complete for certain, and its completion put on record (T9).
+ */
+export function slotBehindPause(
+  job: ScheduledJob,
+  pauseUntil: Instant,
+  first: Instant,
+): { slot: Instant; dueAt: Instant } | undefined {
+  const after = Math.max(pauseUntil, first - 1);
+  const slot = openSlotAfter(job, after);
+  return slot === undefined ? undefined : (slotAfter(job, after) ?? { slot, dueAt: pauseUntil });
 }
 
 /** The first open slot after an instant, with its due instant; undefined when none comes or `until` has passed. */

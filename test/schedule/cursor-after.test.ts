@@ -136,6 +136,21 @@ describe("D1: the cursor after a change", () => {
   });
 });
 
+test("T9: a job whose `until` passes while it is paused is looked at when the pause ends, and is completed then", () => {
+  const job = jobOf("0 * * * *", { until: instant("09:30") });
+  const pause = suspensionOf("paused", instant("06:30"), { until: instant("10:15") });
+  const paused = viewOf(instant("07:00"), { cursor: { suspensions: [pause] } });
+
+  const during = makeDecide(() => job)(paused, instant("06:30"));
+  expect(during).toMatchObject({ slots: [], next: { slot: instant("11:00"), dueAt: instant("10:15") } });
+  expect(during.completed, "released before, it would go on").toBeUndefined();
+  expect(makeDecide(() => job)(viewOf(during.next?.slot), instant("10:15"))).toMatchObject({
+    slots: [],
+    next: undefined,
+    completed: "until",
+  });
+});
+
 describe("T8: a clock that stepped back", () => {
   const rewind = (view: ReturnType<typeof viewOf>, now: string, started: string[]) => {
     const accountedAhead = started.map(instant);
