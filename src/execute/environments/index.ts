@@ -16,8 +16,11 @@ interface BackendEntry<Spec extends EnvironmentSpec> {
   check(deps: CheckDeps, spec: Spec): Promise<EnvironmentCheck>;
 }
 
-/** What only the local backend needs (S1): other backends do not see this machine at all. */
-export type OpenOptions = LocalOptions;
+/** `hide` is the local backend's (S1): other backends do not see this machine at all. */
+export interface OpenOptions extends LocalOptions {
+  /** The work's effects allow a command to run again: a place that dies is made anew, once for each call. */
+  isRepeatable?: boolean;
+}
 
 type Table = { [Name in Backend]: BackendEntry<Extract<EnvironmentSpec, { backend: Name }>> };
 
@@ -41,12 +44,15 @@ const TABLE: Table = {
 };
 
 /** Opens an environment. Throws Fault `environment.unusable` or `environment.broken`. */
-export function openEnvironment(
+export async function openEnvironment(
   deps: EnvironmentDeps,
   spec: EnvironmentSpec,
   options: OpenOptions = {},
 ): Promise<Environment> {
-  return entryOf(spec).open(deps, spec, options);
+  const open = () => entryOf(spec).open(deps, spec, options);
+  return options.isRepeatable && spec.backend !== "local"
+    ? (await import("./recreate.ts")).openRecreating(open)
+    : open();
 }
 
 /** Whether it can be used here, or why not and what to do. Changes nothing, fetches nothing. Never throws. */

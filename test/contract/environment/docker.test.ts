@@ -105,6 +105,24 @@ cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/dev
     expect(await containers()).toEqual([]);
   });
 
+  test("hermes#36266: where repeating is declared safe a lost container is made anew, once for the call, and it says so", async () => {
+    const spec = { backend: "docker", image: TEST_IMAGE, network: "none" } as const;
+    const environment = await openEnvironment(deps, spec, { isRepeatable: true });
+    expect((await exec(environment, "export A=1")).wasRecreated).toBeUndefined();
+    await engine!.docker("rm", "-f", ...(await containers()));
+
+    const both = await Promise.all([exec(environment, "echo ${A-new}"), exec(environment, "exit 3")]);
+
+    expect(both.map(({ exitCode, wasRecreated }) => [exitCode, wasRecreated])).toEqual([
+      [0, true],
+      [3, true],
+    ]);
+    expect(Buffer.from(both[0].stdout).toString()).toBe("new\n");
+    expect(await containers()).toHaveLength(1);
+    expect(await environment.dispose()).toEqual({ survivors: 0 });
+    expect(await containers()).toEqual([]);
+  });
+
   test("hermes#7439: an image that is not here, or cannot start, is refused and leaves no container", async () => {
     await expect(open({ image: "nightshift-test/absent:1", pull: "never" })).rejects.toMatchObject({
       code: "environment.unusable",
