@@ -11,7 +11,11 @@ export const doctor: RunCommand = async ({ io, open }) => report(io, await diagn
 
 export const checkEnv: RunCommand = async ({ options, io, open }) => {
   const isAskingModels = isSet(options, "models");
-  return report(io, await checkEnvironment(await open(), { isAskingModels, signal: io.signal }));
+  const diagnosis = await checkEnvironment(await open(), { isAskingModels, signal: io.signal });
+  // Which models answer, and how fast, is what was asked, whatever else is found.
+  if (isAskingModels && !diagnosis.isHealthy && !io.isJson)
+    for (const line of diagnosis.checked.filter((one) => one.startsWith("model "))) io.out(`✓ ${line}`);
+  return report(io, diagnosis);
 };
 
 function report(io: Io, diagnosis: Diagnosis): number {
