@@ -12,6 +12,8 @@ import { AGENT_LOG, makeRunLog, type RunLog, SCRIPT_LOG } from "./run-log.ts";
 
 /** Live lines reach the ledger at most this often; a run that is shorter hands them over with its closing. */
 const FLUSH_MS = 250;
+/** An agent's lines are all that is known of it when its node dies: a crash may cost this much of them. */
+const AGENT_FLUSH_MS = 50;
 /** The watch hears of activity at most this often: limits are counted in seconds. */
 const TOUCH_MS = SECOND;
 
@@ -45,6 +47,8 @@ export class LiveRun {
   #reason: AbortReason | undefined;
   #touchedAtMs = 0;
   #isFlushing = false;
+  /** Lines that the store did not take. */
+  #unwritten: NewRunEvent[] = [];
 
   constructor(claimed: ClaimedRun, deps: LiveRunDeps) {
     this.claimed = claimed;
@@ -54,7 +58,7 @@ export class LiveRun {
     this.#runLog = makeRunLog(claimed.run, {
       now: () => deps.clock.now(),
       redact: deps.redact,
-      limits: () => (this.job?.work.kind === "agent" ? AGENT_LOG : SCRIPT_LOG),
+      limits: () => (this.#isAgent ? AGENT_LOG : SCRIPT_LOG),
     });
   }
 
@@ -84,8 +88,15 @@ export class LiveRun {
     this.#abort?.abort(reason);
   }
 
+  get #isAgent(): boolean {
+    return this.job?.work.kind === "agent";
+  }
+
+  /** The lines that are not written yet, without those on their way. */
   takeEvents(): NewRunEvent[] {
-    return this.#runLog.take();
+    const lines = [...this.#unwritten, ...this.#runLog.take()];
+    this.#unwritten = [];
+    return lines;
   }
 
   context(): RunContext {
@@ -124,17 +135,30 @@ export class LiveRun {
     if (!this.#isFlushing) void this.#flushSoon();
   }
 
-  /** A courtesy (run-log I2): a store that cannot take the lines now gets them with the closing, or never. */
+  /** Lines that come while others are written must not wait for a further one: that may be hours away. */
   async #flushSoon(): Promise<void> {
     this.#isFlushing = true;
     try {
-      await this.#deps.clock.sleep(FLUSH_MS, this.signal);
-      const lines = this.#runLog.take();
-      if (lines.length > 0) await this.#deps.appendEvents(lines);
-    } catch (error) {
-      this.#deps.log.debug("live-log-dropped", { runId: this.claim.runId, error: String(error) });
+      do {
+        await this.#deps.clock.sleep(this.#isAgent ? AGENT_FLUSH_MS : FLUSH_MS, this.signal);
+        await this.#flush();
+      } while (this.#unwritten.length + this.#runLog.waiting > 0);
+    } catch {
+      // The run is being ended: its closing takes what is left.
     } finally {
       this.#isFlushing = false;
+    }
+  }
+
+  /** A courtesy (run-log I2): what a store cannot take now, it gets with the next lines or with the closing. */
+  async #flush(): Promise<void> {
+    const lines = this.takeEvents();
+    if (lines.length === 0) return;
+    try {
+      await this.#deps.appendEvents(lines);
+    } catch (error) {
+      this.#unwritten = lines;
+      this.#deps.log.debug("live-log-waits", { runId: this.claim.runId, error: String(error) });
     }
   }
 }

@@ -16,6 +16,7 @@ import type { Ledger } from "../records/ledger/index.ts";
 import type { ClaimedRun } from "../records/ledger/slots.ts";
 import type { Outcome } from "../records/outcome.ts";
 import type { ProcessRecord } from "../records/process.ts";
+import type { NewRunEvent } from "../records/run.ts";
 import { type JobParsers, jobOfRun } from "./job-of-run.ts";
 import { LiveRun } from "./live-run.ts";
 import { untilStored } from "./until-stored.ts";
@@ -59,6 +60,8 @@ export class Runner {
   readonly #giveUp = new AbortController();
   readonly #startRun: (start: StartRun) => Promise<StartAnswer>;
   readonly #closeRun: (closing: Closing) => Promise<CloseAnswer | Error>;
+  /** Live lines of many runs share one commit. */
+  readonly #appendEvents: (events: readonly NewRunEvent[]) => Promise<void>;
   #isStopping = false;
 
   constructor(deps: RunnerDeps) {
@@ -69,6 +72,10 @@ export class Runner {
       { gather },
     );
     this.#closeRun = makeBatch((closings) => this.#closeTogether(closings), { gather });
+    this.#appendEvents = makeBatch(async (lines) => {
+      await deps.ledger.appendEvents(lines.flat());
+      return [];
+    });
   }
 
   /** While many runs are live, one that starts or ends has company in a moment: one commit, one fsync for all. */
@@ -177,7 +184,7 @@ export class Runner {
       redact: this.#deps.redact,
       log: this.#deps.log,
       touch: (runId) => this.#deps.watch.touch(runId),
-      appendEvents: (events) => this.#deps.ledger.appendEvents(events),
+      appendEvents: this.#appendEvents,
       begin: (one, start) => this.#begin(one, start),
       addProcess: (one, process) => this.#addProcess(one, process),
     });
