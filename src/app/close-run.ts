@@ -9,9 +9,10 @@ import type { Job } from "../records/job.ts";
 import type { Settlement } from "../records/ledger/claims.ts";
 import type { Outcome, Usage } from "../records/outcome.ts";
 import type { Run } from "../records/run.ts";
-import { usageFromBudget } from "../records/usage.ts";
+import { usageFromBudget, usageFromEvents } from "../records/usage.ts";
 import type { OutputFiles } from "../store/files/output-files.ts";
 import type { Context } from "./context.ts";
+import { eventsOfRun } from "./events-of-run.ts";
 import { jobOfRunOrNothing } from "./job-of-run.ts";
 import type { LiveRun } from "./live-run.ts";
 import { type ClosingPlan, planClosing } from "./plan-closing.ts";
@@ -100,14 +101,20 @@ async function planUnknown(context: Context, ended: EndedRun, finishedAt: Instan
   const { run } = ended.taken;
   const job = jobOfRunOrNothing(context, ended.taken);
   const plan = await planFor(context, { run, outcome: ended.outcome, job, hasBegun: true, finishedAt });
-  const usage = await usageOfTree(context, run);
+  const usage = await usageOfDead(context, run, job);
   return { ended, job, plan: { ...plan, ...(usage && { usage }) } };
 }
 
-/** Whoever counted is dead: the tree's budget knows what was spent (S3). */
-async function usageOfTree(context: Context, { id, rootId }: Run): Promise<Usage | undefined> {
+/** Whoever counted is dead: the run's log tells of each call that ended, the tree's budget of what was set aside too (S3). */
+async function usageOfDead(
+  context: Context,
+  { id, rootId }: Run,
+  job: Job | undefined,
+): Promise<Usage | undefined> {
+  const mayTell = !job || job.work.kind === "agent";
+  const told = mayTell ? usageFromEvents(await eventsOfRun(context, id)) : undefined;
   const budget = id === rootId ? await context.ledger.budget(id) : undefined;
-  return budget && usageFromBudget(budget);
+  return budget ? { ...told, ...usageFromBudget(budget) } : told;
 }
 
 function settleUnknown(context: Context, { ended, job, plan }: PlannedUnknown, isDigested: boolean): Settle {

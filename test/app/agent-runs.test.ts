@@ -1,8 +1,9 @@
 // Runs that are no job's: their work travels in the row, and everything else treats them as any other run.
 
-import { readdir, readFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { agentTempFolder } from "../../src/app/agent/temp-folder.ts";
 import type { Context } from "../../src/app/context.ts";
 import { Housekeeping } from "../../src/app/housekeeping.ts";
 import { tickOnce } from "../../src/app/node.ts";
@@ -11,6 +12,7 @@ import { recover } from "../../src/app/recovery.ts";
 import { recoveryDeps } from "../../src/app/recovery-deps.ts";
 import { listRuns, retryRun, runEvents, runTree, showRun } from "../../src/app/runs.ts";
 import type { DoWork } from "../../src/app/work.ts";
+import { makeId } from "../../src/kernel/ids.ts";
 import { HOUR, MINUTE } from "../../src/kernel/time.ts";
 import type { Job, JobDocument } from "../../src/records/job.ts";
 import { openOutputFiles } from "../../src/store/files/output-files.ts";
@@ -95,6 +97,28 @@ test("L8: outputs of runs without a job are kept as those of one job", async () 
   later.clock.monotonicMs = () => 2 * HOUR;
   await housekeeping.keep();
   expect((await readdir(folder)).filter((name) => name.endsWith(".md"))).toHaveLength(2);
+});
+
+test("S2: the temp folder of a run whose node died is swept once it is old; that of a run which is open stays", async () => {
+  const context = await contextWith();
+  const { run: open } = await queueAgentRun(context, asking("still at it"));
+  await startAndDie(context, open.id);
+  const folder = agentTempFolder(context.home.paths);
+  const { clock } = context;
+  const [old, young] = [makeId(0, context.random), makeId(1, context.random)];
+  const longAgo = new Date(clock.now() - 2 * HOUR);
+  for (const id of [open.id, old, young, "notes"]) {
+    await mkdir(join(folder, id), { recursive: true });
+    await writeFile(join(folder, id, "left.txt"), "x");
+    const at = id === young ? new Date(clock.now()) : longAgo;
+    await utimes(join(folder, id), at, at);
+  }
+  let monotonic = 0;
+  const later = { ...context, clock: { ...clock, monotonicMs: () => monotonic } };
+  const housekeeping = new Housekeeping(later, openOutputFiles(context.home.paths.root));
+  monotonic = 2 * HOUR;
+  await housekeeping.keep();
+  expect((await readdir(folder)).sort()).toEqual([open.id, young, "notes"].sort());
 });
 
 test("S3, L6: a node died amid an agent's run: it is unknown, and shows what was spent and what was reserved", async () => {

@@ -17,6 +17,7 @@ import type { Outcome } from "../../records/outcome.ts";
 import type { RunContext } from "../../records/run-context.ts";
 import { JOBLESS_FOLDER } from "../../store/files/output-files.ts";
 import type { Context } from "../context.ts";
+import { agentTempFolder } from "./temp-folder.ts";
 
 export interface Place {
   environment: Environment;
@@ -45,7 +46,7 @@ export async function openPlace(
   const workdir = await checkWorkdir(job.workdir, context.env.HOME ?? "/");
   const workspace =
     workdir === undefined ? await openWorkspace(home.paths.workspacesFolder, ctx.run.id) : undefined;
-  const tempFolder = join(home.paths.runFolder, "agents", ctx.run.id);
+  const tempFolder = join(agentTempFolder(home.paths), ctx.run.id);
   await mkdir(tempFolder, { recursive: true, mode: 0o700 });
   const output = join(home.paths.outputFolder, ctx.run.jobId ?? JOBLESS_FOLDER);
   const allowed = [...(workspace === undefined ? [] : [workspace]), output, home.paths.skillsFolder];

@@ -1,21 +1,13 @@
 // The turns of an agent's run, told from its log: whole while it runs, after it ended, and after its node died.
 
 import { turnsOf } from "../../agent/loop/read-lines.ts";
-import type { RunEvent } from "../../records/run.ts";
 import type { Context } from "../context.ts";
 import type { TurnDocument } from "../documents.ts";
-
-const PAGE = 1_000;
+import { eventsOfRun } from "../events-of-run.ts";
 
 /** In order; empty where the log of the run tells of none, or retention has dropped it. */
 export async function runTurns(context: Pick<Context, "ledger">, runId: string): Promise<TurnDocument[]> {
-  const events: RunEvent[] = [];
-  for (;;) {
-    const after = events.at(-1)?.sequence ?? 0;
-    const page = await context.ledger.events({ runId, after, limit: PAGE });
-    events.push(...page);
-    if (page.length < PAGE) break;
-  }
+  const events = await eventsOfRun(context, runId);
   return turnsOf(events).map(({ turn, text, tools, calls }) => ({
     turn,
     text,
