@@ -3,11 +3,14 @@
 import { sweepWorkspaces } from "../execute/workspace.ts";
 import { HOUR, MINUTE } from "../kernel/time.ts";
 import { JOBLESS_FOLDER, type OutputFiles } from "../store/files/output-files.ts";
+import { agentTempFolder } from "./agent/temp-folder.ts";
 import type { Context } from "./context.ts";
 import { Repeating } from "./repeating.ts";
 
 const EVERY_MS = 10 * MINUTE;
 const SWEEP_MS = HOUR;
+/** A run that is claimed while the sweep looks round has made its temp folder just now. */
+const TEMP_KEPT_MS = HOUR;
 
 export class Housekeeping {
   readonly #context: Context;
@@ -52,14 +55,17 @@ export class Housekeeping {
     await this.#files.sweep((files) => ledger.knownOutputFiles(files), now);
     const jobIds = (await ledger.jobs()).map(({ definition }) => definition.jobId);
     for (const folder of [...jobIds, JOBLESS_FOLDER]) await this.#files.keepNewest(folder, outputFiles);
-    await this.#sweepWorkspaces(now);
+    await this.#sweepFolders(now);
   }
 
-  async #sweepWorkspaces(now: number): Promise<void> {
+  /** Workspaces that were kept, and the temp folders of agents whose node died. Who is open is asked first. */
+  async #sweepFolders(now: number): Promise<void> {
     const { ledger, home } = this.#context;
     const open = new Set<string>();
     for (const run of await ledger.runs({ state: ["claimed", "running", "cancelling"], limit: 1_000 }))
       open.add(run.id);
-    await sweepWorkspaces(home.paths.workspacesFolder, { now, isOpen: (runId) => open.has(runId) });
+    const isOpen = (runId: string) => open.has(runId);
+    await sweepWorkspaces(home.paths.workspacesFolder, { now, isOpen });
+    await sweepWorkspaces(agentTempFolder(home.paths), { now, isOpen, keptMs: TEMP_KEPT_MS });
   }
 }
