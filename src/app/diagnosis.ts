@@ -19,6 +19,8 @@ export interface Finding {
     | "modelUnusable"
     | "jobCannotRun"
     | "localIsOpen"
+    | "platformDown"
+    | "platformBroken"
     | "deliveryDead";
   what: string;
   todo: string;

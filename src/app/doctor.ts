@@ -8,6 +8,7 @@ import type { Job } from "../records/job.ts";
 import type { JobView } from "../records/ledger/slots.ts";
 import type { NodeRecord } from "../records/node.ts";
 import type { Context } from "./context.ts";
+import { deliveryFindings } from "./delivery-findings.ts";
 import type { Diagnosis, Finding } from "./diagnosis.ts";
 import { isStuck, isUp } from "./nodes.ts";
 import { unusedFiles } from "./unused-files.ts";
@@ -188,15 +189,7 @@ async function leftoverFindings(context: Context): Promise<Finding[]> {
       todo,
     });
   }
-  const dead = await context.ledger.deliveries({ state: ["dead", "unknown"], limit: 20 });
-  for (const delivery of dead) {
-    const what = `Delivery ${delivery.id} to ${delivery.target.text} is ${delivery.state}: ${delivery.error ?? "no reason given"}.`;
-    findings.push({
-      code: "deliveryDead",
-      what,
-      todo: `Mend the cause, then: nightshift delivery retry ${delivery.id}.`,
-    });
-  }
+  findings.push(...(await deliveryFindings(context)));
   for (const { source, why } of await unusedFiles(context)) {
     findings.push({
       code: "fileUnused",

@@ -1,7 +1,7 @@
 // Retention (L8): history is folded, never forgotten; files that no row names are swept (U2).
 
 import { sweepWorkspaces } from "../execute/workspace.ts";
-import { HOUR, MINUTE } from "../kernel/time.ts";
+import { DAY, HOUR, MINUTE } from "../kernel/time.ts";
 import { JOBLESS_FOLDER, type OutputFiles } from "../store/files/output-files.ts";
 import { agentTempFolder } from "./agent/temp-folder.ts";
 import type { Context } from "./context.ts";
@@ -9,6 +9,8 @@ import { Repeating } from "./repeating.ts";
 
 const EVERY_MS = 10 * MINUTE;
 const SWEEP_MS = HOUR;
+/** Messages emptied in one turn: bounds how long others wait for the store. */
+const BLANKED_AT_ONCE = 1_000;
 /** A run that is claimed while the sweep looks round has made its temp folder just now. */
 const TEMP_KEPT_MS = HOUR;
 
@@ -42,13 +44,14 @@ export class Housekeeping {
   async keep(): Promise<void> {
     const { ledger, config, log, clock } = this.#context;
     const now = await ledger.now();
-    const { runsPerJob, outputFiles, events } = config.retention;
+    const { runsPerJob, outputFiles, events, messageDays } = config.retention;
     const { prunedRuns, orphanedFiles } = await ledger.prune({
       rootRunsPerJob: runsPerJob,
       eventsKept: events,
       now,
     });
     await this.#files.remove(orphanedFiles);
+    await ledger.blankDeliveries({ before: now - messageDays * DAY, limit: BLANKED_AT_ONCE });
     if (prunedRuns > 0) log.info("history-folded", { prunedRuns });
     if (clock.monotonicMs() - this.#sweptAtMs < SWEEP_MS) return;
     this.#sweptAtMs = clock.monotonicMs();

@@ -54,7 +54,8 @@ export interface Config {
     /** Whether a job that twice was young when its node died runs alone, and is held back after a third time (L7). */
     quarantine: boolean;
   };
-  retention: { runsPerJob: number; outputFiles: number; events: number };
+  /** `messageDays`: how long the text of a delivered message stays in the ledger; its row and receipt stay longer. */
+  retention: { runsPerJob: number; outputFiles: number; events: number; messageDays: number };
   redact: { patterns: readonly string[] };
   logs: { level: LogLevel };
   models: ModelsConfig;
@@ -176,6 +177,7 @@ function configOf(input: ConfigInput): Config {
       runsPerJob: retention?.runsPerJob ?? 1_000,
       outputFiles: retention?.outputFiles ?? 50,
       events: retention?.events ?? 100_000,
+      messageDays: retention?.messageDays ?? 30,
     },
     redact: { patterns: input.redact?.patterns ?? [] },
     logs: { level: input.logs?.level ?? "info" },

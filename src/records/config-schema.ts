@@ -93,6 +93,7 @@ const retention = () =>
     runsPerJob: z.optional(count()),
     outputFiles: z.optional(count()),
     events: z.optional(count()),
+    messageDays: z.optional(count()),
   });
 
 const redact = () => z.strictObject({ patterns: z.optional(z.array(pattern())) });

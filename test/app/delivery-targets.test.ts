@@ -4,6 +4,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { dismissDelivery, listDeliveries } from "../../src/app/deliveries.ts";
+import { deliveryFindings } from "../../src/app/delivery-findings.ts";
 import { listTargets, renderFor, testTarget } from "../../src/app/delivery-targets.ts";
 import { isFault } from "../../src/kernel/errors.ts";
 import { serve } from "../deliver/loopback.ts";
@@ -69,6 +70,39 @@ test("render: the parts as they would be sent, in the platform's own form", asyn
 
   expect(parts.map(({ part }) => part)).toEqual([1, 2]);
   expect(parts[0]?.sent).toMatchObject({ text: expect.stringMatching(/^<b>bold<\/b>[\s\S]*\(1\/2\)$/) });
+});
+
+test("doctor: a platform that messages wait for, and one whose settings break it, are one finding each", async () => {
+  const context = await homeWith(telegramConfig("http://127.0.0.1:9"), env);
+  const row = {
+    runId: undefined,
+    jobId: undefined,
+    kind: "alert",
+    part: 0,
+    body: "x",
+    repeatability: "blind",
+  } as const;
+  const now = context.clock.now();
+  for (const chat of ["1", "2"]) {
+    const target = { platform: "telegram", chat, text: `telegram:${chat}` };
+    await context.ledger.putDeliveries([{ ...row, key: chat, target, state: "queued" }], now);
+  }
+  const taken = await context.ledger.takeDeliveries({ nodeId: "n", now, leaseMs: 60_000, limit: 9 });
+  await context.ledger.closeDeliveries(
+    taken.map(({ id, token, owner }) => ({
+      id,
+      token,
+      owner: owner ?? "",
+      kind: "retry",
+      error: "no answer",
+      nextAttemptAt: now + 1,
+    })),
+  );
+
+  expect((await deliveryFindings(context)).map(({ code, what }) => [code, what])).toEqual([
+    ["platformDown", "2 messages wait for telegram: no answer."],
+    ["platformBroken", expect.stringMatching(/^matrix cannot be used: .*MATRIX_TOKEN/)],
+  ]);
 });
 
 test("dismiss: a dead message is let rest with who did it; a queued one is not", async () => {

@@ -35,7 +35,7 @@ describe("config.yaml", () => {
           promptBytes: 200_000,
           quarantine: true,
         },
-        retention: { runsPerJob: 1_000, outputFiles: 50, events: 100_000 },
+        retention: { runsPerJob: 1_000, outputFiles: 50, events: 100_000, messageDays: 30 },
         redact: { patterns: [] },
         logs: { level: "info" },
         models: {},

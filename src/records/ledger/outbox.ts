@@ -43,6 +43,8 @@ export interface OutboxLedger {
   retryDelivery(id: string, now: Instant): Promise<Delivery | undefined>;
   /** A person lets a dead or unknown row rest: `suppressed`, with who and why. Undefined = not in such a state. */
   dismissDelivery(id: string, dismissal: { reason: string; now: Instant }): Promise<Delivery | undefined>;
+  /** Empties the text of rows that ended `delivered` or `suppressed` before this instant; everything else of them stays. */
+  blankDeliveries(request: { before: Instant; limit: number }): Promise<number>;
   delivery(idOrPrefix: string): Promise<Delivery | undefined>;
   /** Newest first. */
   deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]>;

@@ -220,6 +220,7 @@ function outboxPart(
   | "takeOverDeliveries"
   | "retryDelivery"
   | "dismissDelivery"
+  | "blankDeliveries"
   | "delivery"
   | "deliveries"
   | "nextDeliveryAt"
@@ -231,6 +232,7 @@ function outboxPart(
     takeOverDeliveries: (request) => outbox.takeOverDeliveries(store, request),
     retryDelivery: (id, now) => outbox.retryDelivery(store, id, now),
     dismissDelivery: (id, dismissal) => outbox.dismissDelivery(store, id, dismissal),
+    blankDeliveries: (request) => outbox.blankDeliveries(store, request),
     delivery: (idOrPrefix) => reading.findDelivery(store, idOrPrefix),
     deliveries: (filter) => listDeliveries(store, filter),
     nextDeliveryAt: () => outbox.nextDeliveryAt(store),

@@ -206,6 +206,22 @@ export async function dismissDelivery(
   });
 }
 
+/** Dead and unknown rows keep their text: a person may still send them. */
+export async function blankDeliveries(
+  store: Store,
+  { before, limit }: { before: Instant; limit: number },
+): Promise<number> {
+  const blanked = await write(store, (tx) =>
+    tx.all(
+      `UPDATE "deliveries" SET "body" = '' WHERE "id" IN (
+         SELECT "id" FROM "deliveries" WHERE "state" IN ('delivered','suppressed') AND "finishedAt" < ? AND "body" <> ''
+         ORDER BY "sequence" LIMIT ?) RETURNING "id"`,
+      [before, limit],
+    ),
+  );
+  return blanked.length;
+}
+
 export async function nextDeliveryAt(store: Store): Promise<Instant | undefined> {
   const row = await store.connection.get(
     `SELECT min(d."nextAttemptAt") AS "at" FROM "deliveries" AS d WHERE d."state" = 'queued' AND ${IS_HEAD}`,

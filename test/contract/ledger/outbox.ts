@@ -115,6 +115,24 @@ export function outboxRules(open: () => Promise<Bench>): void {
     expect((await ledger.delivery(row!.id))?.body).toBe("");
   });
 
+  test("a delivered text is emptied when its time is over; a dead one is kept, for a person may still send it", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    await ledger.putDeliveries([to("x", "1"), to("y", "2"), to("z", "3")], START);
+    const [x, y, z] = await take(ledger, bench);
+    await ledger.closeDeliveries([
+      delivered(x!),
+      { ...fence(y!), kind: "dead", error: "410", finishedAt: START },
+      { ...delivered(z!), finishedAt: START + 2 },
+    ]);
+
+    expect(await ledger.blankDeliveries({ before: START + 1, limit: 10 })).toBe(1);
+
+    const bodies = await Promise.all([x, y, z].map(async (row) => (await ledger.delivery(row!.id))?.body));
+    expect(bodies).toEqual(["", "2", "3"]);
+    expect(await ledger.blankDeliveries({ before: START + 1, limit: 10 })).toBe(0);
+  });
+
   test("O2: a person dismisses a dead row: it is suppressed with the reason, and no late duplicate wakes it", async () => {
     const bench = await open();
     const ledger = await bench.open();

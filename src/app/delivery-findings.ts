@@ -1,0 +1,49 @@
+// What `doctor` says of messages: those that ended without arriving, platforms that do not answer, settings that break one.
+
+import { displayTarget } from "../deliver/targets.ts";
+import type { Delivery } from "../records/delivery.ts";
+import type { Context } from "./context.ts";
+import type { Finding } from "./diagnosis.ts";
+
+const MOST_NAMED = 20;
+/** Waiting rows that are looked at. */
+const MOST_WAITING = 500;
+
+export async function deliveryFindings(context: Context): Promise<Finding[]> {
+  const { ledger } = context;
+  const [ended, waiting] = await Promise.all([
+    ledger.deliveries({ state: ["dead", "unknown"], limit: MOST_NAMED }),
+    ledger.deliveries({ state: ["queued"], limit: MOST_WAITING }),
+  ]);
+  return [...ended.map(endedFinding), ...downFindings(waiting), ...brokenFindings(context)];
+}
+
+function endedFinding({ id, target, state, error }: Delivery): Finding {
+  const what = `Delivery ${id} to ${displayTarget(target)} is ${state}: ${error ?? "no reason given"}.`;
+  const todo = `Mend the cause, then: nightshift delivery retry ${id}; or let it rest: nightshift delivery dismiss ${id}.`;
+  return { code: "deliveryDead", what, todo };
+}
+
+/** A waiting row with a reason was held back or failed; one line for each platform, however many wait. */
+function downFindings(waiting: readonly Delivery[]): Finding[] {
+  const byPlatform = new Map<string, Delivery[]>();
+  for (const row of waiting) {
+    if (row.error === undefined) continue;
+    byPlatform.set(row.target.platform, [...(byPlatform.get(row.target.platform) ?? []), row]);
+  }
+  return [...byPlatform].map(([platform, rows]) => ({
+    code: "platformDown",
+    what: `${rows.length === 1 ? "1 message waits" : `${rows.length} messages wait`} for ${platform}: ${rows[0]?.error ?? ""}.`,
+    todo: `They are tried again by themselves. Look: nightshift delivery test ${platform}.`,
+  }));
+}
+
+/** Only platforms that somebody configured: the others are not missed. */
+function brokenFindings({ config, platforms }: Context): Finding[] {
+  return Object.keys(config.deliver.platforms).flatMap((platform): Finding[] => {
+    const why = platforms.get(platform)?.unusable();
+    if (why === undefined) return [];
+    const todo = `Correct deliver.${platform} in config.yaml, then: nightshift delivery targets.`;
+    return [{ code: "platformBroken", what: `${platform} cannot be used: ${why}.`, todo }];
+  });
+}
