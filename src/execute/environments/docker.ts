@@ -195,7 +195,8 @@ async function makePlace(deps: EnvironmentDeps, docker: Docker): Promise<Place> 
     async end(callId, { graceMs, launched }) {
       const answer = await inside(endArgv(callId, graceMs));
       const survivors = answer.exitCode === 0 ? numberOf(answer.stdout) : undefined;
-      if (survivors === undefined) await replaceLost(docker, container);
+      // It could not even be asked for (nothing left to fork, a frozen container): the container ends.
+      if (survivors === undefined) await docker.run(["kill", container]);
       launched.drop();
       return { survivors: survivors ?? 0 };
     },
@@ -203,11 +204,6 @@ async function makePlace(deps: EnvironmentDeps, docker: Docker): Promise<Place> 
     whyLost: (exit) => whyLost(docker, container, exit),
     close: () => closeContainer(deps, docker, container),
   };
-}
-
-/** The end inside could not even be asked for (no process left to fork, a frozen container): the container goes. */
-async function replaceLost({ run }: Docker, container: string): Promise<void> {
-  await run(["kill", container]);
 }
 
 interface Inside {
