@@ -120,7 +120,7 @@ export async function runEvents(
 export async function cancelRun(context: Context, idOrPrefix: string): Promise<RunDocument> {
   const { id } = await findRun(context, idOrPrefix);
   const answer = await context.ledger.requestCancel(id, context.actor, await context.ledger.now());
-  if (answer.kind === "notFound") return showRun(context, id);
+  if (answer.kind === "notFound") return documentOf(context, await findRun(context, id));
   if (answer.kind === "finished") {
     throw new Fault("input.conflict", `run ${id} has already ended as ${answer.run.state}`, {
       hint: "Nothing is left to cancel.",
@@ -171,7 +171,7 @@ export async function resolveRun(
   await context.ledger.resolve(resolution);
   if (input.as === "rerun")
     await repeatRun(context, run, { trigger: "rerun", idempotencyKey: run.idempotencyKey });
-  return showRun(context, run.id);
+  return documentOf(context, run);
 }
 
 /** Runs that the ledger holds against the world's end of the story: what `L6` leaves to people. */
