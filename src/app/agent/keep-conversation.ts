@@ -8,6 +8,7 @@ import type { RunContext } from "../../records/run-context.ts";
 import type { Tool } from "../../records/tool.ts";
 import { JOBLESS_FOLDER, openOutputFiles, type RunFileName } from "../../store/files/output-files.ts";
 import type { Context } from "../context.ts";
+import { BUILT_IN_TOOLS } from "./open-tools.ts";
 
 export interface Kept {
   ctx: RunContext;
@@ -42,7 +43,7 @@ function rowOf(context: Context, { ctx, end, model, tools, redact }: Kept) {
   return trajectoryRow({
     messages: end.messages,
     tools,
-    knownTools: [],
+    knownTools: BUILT_IN_TOOLS,
     reason: end.reason,
     apiCalls: end.calls,
     model,

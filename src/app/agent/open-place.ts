@@ -22,7 +22,7 @@ import { agentTempFolder } from "./temp-folder.ts";
 export interface Place {
   environment: Environment;
   processes: Processes;
-  /** What the file tools may touch inside the home (S1). */
+  /** What commands and file tools may change inside the home (S1); the skills they may read. */
   allowed: readonly string[];
   /** Whether commands see this machine's own files. */
   isLocal: boolean;
@@ -49,7 +49,7 @@ export async function openPlace(
   const tempFolder = join(agentTempFolder(home.paths), ctx.run.id);
   await mkdir(tempFolder, { recursive: true, mode: 0o700 });
   const output = join(home.paths.outputFolder, ctx.run.jobId ?? JOBLESS_FOLDER);
-  const allowed = [...(workspace === undefined ? [] : [workspace]), output, home.paths.skillsFolder];
+  const allowed = [...(workspace === undefined ? [] : [workspace]), output];
   const leave = async (outcome: Outcome | undefined) => {
     await rm(tempFolder, { recursive: true, force: true });
     if (workspace !== undefined) await leaveWorkspace(workspace, outcome, ctx);
@@ -68,7 +68,8 @@ export async function openPlace(
   };
   try {
     const environment = await openEnvironment(deps, spec, {
-      hide: { folders: [home.paths.root], except: allowed },
+      // A skill that a run could change would instruct the next one.
+      hide: { folders: [home.paths.root], except: allowed, readable: [home.paths.skillsFolder] },
     });
     const processes = makeProcesses({ ...deps, environment, redact, ownerRunId: ctx.run.id });
     const close = async (outcome: Outcome | undefined) => {

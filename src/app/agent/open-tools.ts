@@ -63,21 +63,41 @@ export function grantedTools(
   return { context, place, toolsets, cronjob };
 }
 
-const TOOLSETS: Readonly<Record<string, (deps: ToolsOf) => Tool[]>> = {
-  terminal: ({ place }) => [makeTerminalTool({ environment: place.environment })],
-  process: ({ place }) => [makeProcessTool(place.processes)],
-  files: fileTools,
-  web: ({ context: { clock, config } }) => [
-    makeWebFetchTool({ clock, allow: makeAllowAddress(config.agentDefaults.allowPrivate ?? []) }),
-  ],
-  skills: ({ context, place }) =>
-    makeSkillTools({
-      skills: openSkills(context.home.paths.skillsFolder),
-      pathOf: (folder) => (place.isLocal ? folder : undefined),
-    }),
-  todo: () => [makeTodoTool()],
-  cronjob: ({ cronjob }) => [cronjob()],
+interface Toolset {
+  /** Of its tools, as models call them. */
+  names: readonly string[];
+  open(deps: ToolsOf): Tool[];
+}
+
+const FILE_TOOLS = ["read_file", "write_file", "patch_file", "search_files", "list_folder"];
+
+const TOOLSETS: Readonly<Record<string, Toolset>> = {
+  terminal: {
+    names: ["terminal"],
+    open: ({ place }) => [makeTerminalTool({ environment: place.environment })],
+  },
+  process: { names: ["process"], open: ({ place }) => [makeProcessTool(place.processes)] },
+  files: { names: FILE_TOOLS, open: fileTools },
+  web: {
+    names: ["web_fetch"],
+    open: ({ context: { clock, config } }) => [
+      makeWebFetchTool({ clock, allow: makeAllowAddress(config.agentDefaults.allowPrivate ?? []) }),
+    ],
+  },
+  skills: {
+    names: ["skills_list", "skill_read"],
+    open: ({ context, place }) =>
+      makeSkillTools({
+        skills: openSkills(context.home.paths.skillsFolder),
+        pathOf: (folder) => (place.isLocal ? folder : undefined),
+      }),
+  },
+  todo: { names: ["todo"], open: () => [makeTodoTool()] },
+  cronjob: { names: ["cronjob"], open: ({ cronjob }) => [cronjob()] },
 };
+
+/** The tools that every Nightshift has, granted or not: the columns of a conversation's statistics (DESIGN §13). */
+export const BUILT_IN_TOOLS: readonly string[] = Object.values(TOOLSETS).flatMap(({ names }) => names);
 
 /** Throws only the signal's reason; a server that cannot be reached is a problem told. */
 export async function openTools(
@@ -86,7 +106,7 @@ export async function openTools(
   signal: AbortSignal,
 ): Promise<OpenedTools> {
   const toolsets = deps.toolsets.filter(isWanted);
-  const own = toolsets.flatMap((name) => TOOLSETS[name]?.(deps) ?? []);
+  const own = toolsets.flatMap((name) => TOOLSETS[name]?.open(deps) ?? []);
   const { mcpServers } = deps.context.config;
   const servers = Object.fromEntries(Object.entries(mcpServers).filter(([name]) => toolsets.includes(name)));
   if (Object.keys(servers).length === 0) return { tools: own, problems: [], close: async () => {} };
@@ -110,8 +130,8 @@ function fileTools({ context, place }: ToolsOf): Tool[] {
   const { root, skillsFolder } = context.home.paths;
   const { environment, allowed } = place;
   const guards = {
-    guardPath: makePathGuard({ home: root, allowed }),
-    guardWrite: makePathGuard({ home: root, allowed: allowed.filter((folder) => folder !== skillsFolder) }),
+    guardPath: makePathGuard({ home: root, allowed: [...allowed, skillsFolder] }),
+    guardWrite: makePathGuard({ home: root, allowed }),
     skipFolders: [root],
   };
   const deps = { environment, ...(place.isLocal ? guards : { guardPath: () => undefined }) };

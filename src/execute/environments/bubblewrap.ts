@@ -13,12 +13,14 @@ export interface Walls {
   hidden: readonly string[];
   /** Writable, also below what is hidden. */
   shown: readonly string[];
+  /** Seen below what is hidden, and not to be changed. */
+  readable?: readonly string[];
   /** What stands in for /tmp in a sandbox: it lives as long as the environment. */
   privateTmp?: string;
 }
 
 /** The words in front of a command. Paths must exist. */
-export function bubblewrapArgv({ kind, hidden, shown, privateTmp }: Walls): string[] {
+export function bubblewrapArgv({ kind, hidden, shown, readable = [], privateTmp }: Walls): string[] {
   const base =
     kind === "hide"
       ? ["--dev-bind", "/", "/", "--unshare-user", "--unshare-pid"]
@@ -31,6 +33,7 @@ export function bubblewrapArgv({ kind, hidden, shown, privateTmp }: Walls): stri
     "/proc",
     ...(kind === "sandbox" ? tmp : []),
     ...hidden.flatMap((folder) => ["--tmpfs", folder]),
+    ...readable.flatMap((folder) => ["--ro-bind", folder, folder]),
     ...shown.flatMap((folder) => ["--bind", folder, folder]),
     "--cap-drop",
     "ALL",

@@ -22,7 +22,13 @@ import { makeShellEnvironment } from "./shell-environment.ts";
 
 export interface LocalOptions {
   /** S1: folders that commands must not see, and what of them they may. */
-  hide?: { folders: readonly string[]; except: readonly string[] };
+  hide?: {
+    folders: readonly string[];
+    /** Writable for commands. */
+    except: readonly string[];
+    /** What commands may read and not change: instructions that later runs follow. */
+    readable?: readonly string[];
+  };
 }
 
 export interface LocalEnvironment extends Environment {
@@ -91,6 +97,7 @@ async function standWalls(
     kind: spec.sandbox ? "sandbox" : "hide",
     hidden: await existing(hide?.folders ?? []),
     shown: await existing([deps.workdir, stateFolder, ...(hide?.except ?? [])]),
+    readable: await existing(hide?.readable ?? []),
     ...(spec.sandbox && { privateTmp }),
   };
   const why = await whyNoWalls(walls, deps.env);

@@ -3,6 +3,7 @@
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { BUILT_IN_TOOLS } from "../../../src/app/agent/open-tools.ts";
 import { addJob } from "../../../src/app/jobs.ts";
 import { runEvents } from "../../../src/app/runs.ts";
 import { writeScript } from "../../support/home.ts";
@@ -74,6 +75,15 @@ describe("an agent job", () => {
     });
   });
 
+  test("a toolset names the tools that it opens", async () => {
+    const { context, server } = await scriptedHome([say("done")], {
+      config: "http: {allowRunsToSchedule: true}\n",
+    });
+    await runOnce(context, agentJob("plain", { prompt: "hello" }));
+    const offered: { function: { name: string } }[] = server.requests[0]?.body.tools;
+    expect(offered.map((tool) => tool.function.name)).toEqual(BUILT_IN_TOOLS);
+  });
+
   test("the whole conversation is in the run's log and in a private ShareGPT file beside the output", async () => {
     const { context } = await scriptedHome([
       callTools([{ name: "terminal", arguments: { command: "echo hi" } }]),
@@ -101,6 +111,9 @@ describe("an agent job", () => {
     ]);
     expect(row).toMatchObject({ completed: true, api_calls: 2, metadata: { run: run.id, job: "talk" } });
     expect(row.tool_stats.terminal).toEqual({ count: 1, success: 1, failure: 0 });
+    // DESIGN §13: a tool that was not called, or not even granted, has its column.
+    expect(row.tool_stats.cronjob).toEqual({ count: 0, success: 0, failure: 0 });
+    expect(Object.keys(row.tool_stats)).toEqual([...BUILT_IN_TOOLS].sort());
   });
 
   test.each([
