@@ -5,6 +5,9 @@
 // I2. Redaction is idempotent.
 // I3. Linear in the text, whatever the text is: it comes from anybody.
 
+/** What stands where a secret stood. */
+export const REDACTED = "[redacted]";
+
 /** Shapes of credentials that are worth hiding wherever they appear. @source vendors' published key prefixes. */
 const SHAPES: readonly RegExp[] = [
   // First: other shapes would take the dashes of a key block, and its body would stay.
@@ -40,11 +43,11 @@ export function makeRedact(secrets: readonly string[]): Redact {
     .sort((a, b) => b.length - a.length);
   const redact = (text: string): string => {
     let clean = text;
-    for (const secret of known) clean = clean.replaceAll(secret, "[redacted]");
-    for (const shape of SHAPES) clean = clean.replace(shape, "[redacted]");
-    clean = clean.replace(BEARER, "$1 [redacted]");
+    for (const secret of known) clean = clean.replaceAll(secret, REDACTED);
+    for (const shape of SHAPES) clean = clean.replace(shape, REDACTED);
+    clean = clean.replace(BEARER, `$1 ${REDACTED}`);
     // Most texts have no address, and every word could begin one.
-    return clean.includes("://") ? clean.replace(URL_PASSWORD, "$1:[redacted]@") : clean;
+    return clean.includes("://") ? clean.replace(URL_PASSWORD, `$1:${REDACTED}@`) : clean;
   };
   return Object.assign(redact, { unsettledFrom: (text: string) => unsettledFrom(text, known) });
 }
@@ -52,7 +55,7 @@ export function makeRedact(secrets: readonly string[]): Redact {
 /** A redactor for a person's own patterns (global ones). A pattern says nothing of its beginnings, so lines settle whole. */
 export function makePatternRedact(patterns: readonly RegExp[]): Redact {
   const redact = (text: string) =>
-    patterns.reduce((clean, pattern) => clean.replace(pattern, "[redacted]"), text);
+    patterns.reduce((clean, pattern) => clean.replace(pattern, REDACTED), text);
   const settled = (text: string) => (patterns.length === 0 ? text.length : text.lastIndexOf("\n") + 1);
   return Object.assign(redact, { unsettledFrom: settled });
 }

@@ -6,6 +6,7 @@ import { defineTool } from "../define-tool.ts";
 import { fileMode } from "./file-mode.ts";
 import { type FileToolDeps, placeOf, writing } from "./file-place.ts";
 import { PATCH_FILE_TEXT, PATH_TEXT } from "./file-texts.ts";
+import { holdsMark, refuseMarks } from "./keep-secrets.ts";
 import { orSentence } from "./mendable.ts";
 import { patchText } from "./patch-text.ts";
 
@@ -46,6 +47,8 @@ async function patch(
     isForAll: input.replaceAll ?? false,
   });
   if ("error" in patched) return { error: patched.error, path: place.path };
+  const refusal = holdsMark(input.new) ? refuseMarks(before, patched.bytes) : undefined;
+  if (refusal !== undefined) return { error: refusal, path: place.path };
   const mode = await fileMode(environment, place.path, signal);
   await environment.writeFile(place.path, patched.bytes, { signal, ...(mode === undefined ? {} : { mode }) });
   return {

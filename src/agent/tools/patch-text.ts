@@ -4,6 +4,8 @@
 // I2. Bytes outside the replaced places stay as they are, whatever their encoding.
 // I3. In a file whose line breaks are all CRLF, the line breaks of `old` and `new` are meant as CRLF.
 
+import { REDACTED } from "../../kernel/redact.ts";
+
 const MAX_CANDIDATES = 5;
 
 export interface Patch {
@@ -79,6 +81,8 @@ function replaced(
 
 /** Lines that equal one of `old`'s lines but for their spaces: where the model most likely means. */
 function missingSentence(text: string, old: string): string {
+  if (old.includes(REDACTED) && !text.includes(REDACTED))
+    return `\`old\` holds ${REDACTED}, which stands for a secret that you were not shown. Choose lines without it.`;
   const shape = (line: string) => line.replace(/\s+/g, " ").trim();
   const wanted = old
     .split("\n")

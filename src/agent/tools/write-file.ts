@@ -6,7 +6,11 @@ import { defineTool } from "../define-tool.ts";
 import { fileMode } from "./file-mode.ts";
 import { type FileToolDeps, placeOf, writing } from "./file-place.ts";
 import { PATH_TEXT, WRITE_FILE_TEXT } from "./file-texts.ts";
+import { holdsMark, refuseMarks } from "./keep-secrets.ts";
 import { orSentence } from "./mendable.ts";
+
+/** Of a file that is read for the marks it holds. */
+const MAX_BYTES = 10_000_000;
 
 const schema = z.strictObject({
   path: z.string().check(z.minLength(1), z.describe(PATH_TEXT)),
@@ -34,6 +38,11 @@ async function write(
   if ("error" in place) return place;
   const mode = await fileMode(deps.environment, place.path, signal);
   const data = new TextEncoder().encode(content);
+  if (mode !== undefined && holdsMark(content)) {
+    const before = await deps.environment.readFile(place.path, { signal, maxBytes: MAX_BYTES });
+    const refusal = refuseMarks(before, data);
+    if (refusal !== undefined) return { error: refusal, path: place.path };
+  }
   await deps.environment.writeFile(place.path, data, { signal, ...(mode === undefined ? {} : { mode }) });
   return { error: null, path: place.path, bytes: data.length, isNew: mode === undefined };
 }

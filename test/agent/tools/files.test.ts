@@ -128,6 +128,40 @@ describe("write_file", () => {
   });
 });
 
+describe("a file that was read with its secrets hidden", () => {
+  const SECRET = "key = hunter2-hunter2\nport = 1\n";
+
+  test("is not written back with the mark where the secret stands", async () => {
+    const { cwd, deps, write } = await room();
+    await write("app.ini", SECRET);
+    const refused = { error: expect.stringContaining("stands for a secret") };
+
+    const content = "key = [redacted]\nport = 2\n";
+    expect(await call(makeWriteFileTool(deps), { path: "app.ini", content })).toMatchObject(refused);
+    const patch = makePatchFileTool(deps);
+    const whole = { old: "port = 1", new: "key = [redacted]\nport = 2" };
+    expect(await call(patch, { path: "app.ini", ...whole })).toMatchObject(refused);
+    expect(await call(patch, { path: "app.ini", old: "key = [redacted]", new: "key = x" })).toMatchObject({
+      error: expect.stringContaining("you were not shown"),
+    });
+    expect(await readFile(join(cwd, "app.ini"), "utf8")).toBe(SECRET);
+  });
+
+  test("other lines of it may change, and a text that quotes the mark may be new or stay", async () => {
+    const { cwd, deps, write } = await room();
+    await write("app.ini", SECRET);
+    const patch = makePatchFileTool(deps);
+    const tool = makeWriteFileTool(deps);
+
+    expect(await call(patch, { path: "app.ini", old: "port = 1", new: "port = 2" })).toMatchObject({
+      error: null,
+    });
+    for (const content of ["seen: key = [redacted]\n", "seen twice: key = [redacted]\n"])
+      expect(await call(tool, { path: "report.txt", content })).toMatchObject({ error: null });
+    expect(await readFile(join(cwd, "app.ini"), "utf8")).toBe("key = hunter2-hunter2\nport = 2\n");
+  });
+});
+
 describe("patch_file", () => {
   test("the only place is replaced; every other byte stays, also what is not UTF-8", async () => {
     const { cwd, deps, write } = await room();
