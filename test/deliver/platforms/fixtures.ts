@@ -36,5 +36,3 @@ export function requestTo(target: Omit<Target, "text">, changes: Partial<SendReq
     ...changes,
   };
 }
-
-export const errorOf = (result: SendResult) => ("error" in result ? result.error : undefined);
