@@ -1,7 +1,7 @@
 // A platform's own server on loopback, and the adapter that speaks to it.
 
 import { makeAdapters, type PlatformSettings } from "../../../src/deliver/adapters/index.ts";
-import type { Adapter, SendRequest, SendResult, Target } from "../../../src/records/delivery.ts";
+import type { Adapter, SendRequest, Target } from "../../../src/records/delivery.ts";
 import { manualClock } from "../../support/clock.ts";
 import { START } from "../fixtures.ts";
 
