@@ -55,36 +55,6 @@ export interface RunDocument {
   deliveries: DeliverySummary[];
 }
 
-/** One turn of an agent: what it said, the tools it called, what the model calls took. */
-export interface TurnDocument {
-  turn: number;
-  text: string;
-  tools: {
-    name: string;
-    /** What the call was about, in a few words. */
-    summary: string;
-    /** Null = it did not end. */
-    durationMs: number | null;
-    /** Null = success. */
-    error: string | null;
-    resultBytes: number | null;
-  }[];
-  calls: {
-    role: string;
-    model: string;
-    attempts: number;
-    durationMs: number;
-    firstTokenMs: number | null;
-    end: string;
-    inputTokens: number;
-    outputTokens: number;
-    costUsd: number | null;
-  }[];
-}
-
-/** `run show`: the run with an agent's turns (none for other work) and where its conversation is kept. */
-export type RunShowDocument = RunDocument & { turns: TurnDocument[]; trajectoryFile: string | null };
-
 /** `run show`, `run list`: the row, its later resolutions (L1: the row itself never changes) and its deliveries. */
 export function runDocument(
   run: Run,

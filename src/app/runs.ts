@@ -6,15 +6,10 @@ import type { Instant } from "../kernel/time.ts";
 import type { NewRun } from "../records/ledger/claims.ts";
 import { isTerminal, type Resolution, type Run, type RunEvent, type RunState } from "../records/run.ts";
 import type { Context } from "./context.ts";
-import {
-  jobState,
-  type RunDocument,
-  type RunShowDocument,
-  runDocument,
-  type TurnDocument,
-} from "./documents.ts";
+import { jobState, type RunDocument, runDocument } from "./documents.ts";
 import { type Explanation, explainRun, liveOther } from "./explain.ts";
 import { isUp } from "./nodes.ts";
+import type { RunShowDocument, TurnDocument } from "./turn-documents.ts";
 
 export interface RunListInput {
   job?: string;

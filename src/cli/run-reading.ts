@@ -1,7 +1,8 @@
 // `run list | show | tree | explain`.
 
-import type { RunDocument, RunShowDocument } from "../app/documents.ts";
+import type { RunDocument } from "../app/documents.ts";
 import { explain as explainUseCase, listRuns, type RunTreeDocument, runTree, showRun } from "../app/runs.ts";
+import type { RunShowDocument } from "../app/turn-documents.ts";
 import { RUN_STATES } from "../records/run.ts";
 import type { RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";

@@ -1,6 +1,6 @@
 // An agent's turns as lines: what it said, which tools it called and how long they took, what the calls cost.
 
-import type { TurnDocument } from "../app/documents.ts";
+import type { TurnDocument } from "../app/turn-documents.ts";
 import type { Usage } from "../records/outcome.ts";
 import { duration, firstLine } from "./format.ts";
 

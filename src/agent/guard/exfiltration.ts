@@ -29,9 +29,9 @@ const judged = { call: { text: "", end: 0 }, command: { text: "", end: 0 } };
 
 function isGuilty(text: string, command: string): boolean {
   if (uploadsFile(command)) return !isWithinMachine(command);
-  const names = [...secretVariables(command), ...taintedNames(text, command)];
+  const names = [...new Set([...secretVariables(command), ...taintedNames(text, command)])];
   if (names.length === 0) return false;
-  const hosts = destinationsOf(command);
+  const hosts = [...new Set(destinationsOf(command))];
   if (hosts.length === 0) return hasAddressee(command);
   return names.some((name) => hosts.some((host) => !maySend(name, host)));
 }

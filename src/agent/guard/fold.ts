@@ -9,22 +9,16 @@ import { type View, ViewBuilder } from "./view.ts";
 export function fold(text: string): View {
   if (isAscii(text)) return { text: text.toLowerCase() };
   const builder = new ViewBuilder(text.length);
-  let plainFrom = 0;
-  const plain: View = { text: text.toLowerCase() };
-  // Lower-casing may change the length of rare letters; then every character takes the slow way.
-  const isAligned = plain.text.length === text.length;
-  for (let place = 0; place < text.length; ) {
-    if (isAligned && text.charCodeAt(place) < 0x80) {
-      place += 1;
-      continue;
+  for (let place = 0; place < text.length; place++) {
+    const unit = text.charCodeAt(place);
+    if (unit < 0x80) builder.addUnit(unit >= 0x41 && unit <= 0x5a ? unit + 0x20 : unit, place);
+    else if (isSelfFolded(unit)) builder.addUnit(unit, place);
+    else {
+      const point = text.codePointAt(place) ?? 0;
+      builder.add(foldPoint(point), place);
+      if (point > 0xffff) place += 1;
     }
-    builder.copy(plain, plainFrom, isAligned ? place : plainFrom);
-    const point = text.codePointAt(place) ?? 0;
-    builder.add(foldPoint(point), place);
-    place += point > 0xffff ? 2 : 1;
-    plainFrom = place;
   }
-  builder.copy(plain, plainFrom, isAligned ? text.length : plainFrom);
   return builder.build();
 }
 

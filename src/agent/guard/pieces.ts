@@ -30,8 +30,10 @@ const CARRIERS: readonly (readonly [pattern: RegExp, decode: (carrier: string) =
 function decodeBase64(carrier: string): string {
   // A sentence's words are letters only; encoded text has digits or both cases.
   if (!/[a-z]/.test(carrier) || !/[A-Z0-9+/]/.test(carrier)) return "";
+  const bytes = Buffer.from(carrier, "base64");
+  if (isNoise(bytes)) return "";
   // UTF-16, as PowerShell takes it, has a NUL behind each letter.
-  return Buffer.from(carrier, "base64").toString("utf8").replaceAll("\0", "");
+  return bytes.toString("utf8").replaceAll("\0", "");
 }
 
 function decodeHex(carrier: string): string {
@@ -50,9 +52,32 @@ function decodeSelectors(carrier: string): string {
   return Buffer.from(bytes).toString("utf8");
 }
 
+/**
+ * Bytes that can be told to be no readable text before they are made a string, as those of a path or a key. Each counted
+ * byte becomes an odd character: a control, or what stands for broken UTF-8.
+ */
+function isNoise(bytes: Uint8Array): boolean {
+  let odd = 0;
+  for (let place = 0; place < bytes.length; place++) {
+    const byte = bytes[place] ?? 0;
+    if (byte < 0x80) {
+      if ((byte < 0x20 && byte !== 0 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d) || byte === 0x7f)
+        odd += 1;
+    } else if (byte >= 0xc0 ? !isContinuation(bytes[place + 1]) : (bytes[place - 1] ?? 0) < 0x80) odd += 1;
+  }
+  return odd * ODD_SHARE > bytes.length;
+}
+
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x80 && byte < 0xc0;
+}
+
+/** At most one character of so many may be odd. */
+const ODD_SHARE = 20;
+
 /** At least six characters, nearly all of them printable ASCII or whole letters of another script. */
 function isReadable(text: string): boolean {
   if (text.length < 6) return false;
   const odd = text.match(/[^\x20-\x7e\n\r\t\p{L}]/gu)?.length ?? 0;
-  return odd * 20 <= text.length;
+  return odd * ODD_SHARE <= text.length;
 }

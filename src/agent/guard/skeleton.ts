@@ -3,7 +3,7 @@
 // I1. Only ever an additional view: text in Greek or Cyrillic is also scanned as what it is.
 // @source Unicode UTS #39 confusables; the ones that are used in practice.
 
-import { replaceInView, type View } from "./view.ts";
+import { replaceInView, textOf, type View } from "./view.ts";
 
 /** Each look-alike next to the letter it passes for, in folded (lower-case) form. */
 const PAIRS =
@@ -12,17 +12,27 @@ const PAIRS =
   "ɑa ɡg ɩi ʀr ᴀa ʙb ᴄc ᴅd ᴇe ꜰf ɢg ʜh ɪi ᴊj ᴋk ʟl ᴍm ɴn ᴏo ᴘp ꜱs ᴛt ᴜu ᴠv ᴡw ʏy ᴢz " +
   "օo սu հh ոn ցg զq ⲟo ꓲi ꓳo ⅼl ℮e";
 
-const LATIN = new Map(
-  PAIRS.split(" ").map((pair) => {
-    const [like = "", latin = ""] = [...pair];
-    return [like, latin] as const;
-  }),
-);
-const LOOK_ALIKE = new RegExp(`[${[...LATIN.keys()].join("")}]`, "gu");
+/** By UTF-16 unit; 0 = no look-alike. All are single units, and so is what they resemble. */
+const LATIN = new Uint16Array(0x10000);
+for (const [like = "", latin = ""] of PAIRS.split(" ")) LATIN[like.charCodeAt(0)] = latin.charCodeAt(0);
 
 /** The view with look-alikes of other scripts in Latin; undefined when it holds none. */
-export function asLatin(view: View): View | undefined {
-  return view.offsets && replaceInView(view, LOOK_ALIKE, ([letter]) => LATIN.get(letter) ?? letter);
+export function asLatin({ text, offsets }: View): View | undefined {
+  if (!offsets) return undefined;
+  let units: Uint16Array | undefined;
+  for (let place = 0; place < text.length; place++) {
+    const latin = LATIN[text.charCodeAt(place)] ?? 0;
+    if (latin === 0) continue;
+    units ??= unitsOf(text);
+    units[place] = latin;
+  }
+  return units && { text: textOf(units, text.length), offsets };
+}
+
+function unitsOf(text: string): Uint16Array {
+  const units = new Uint16Array(text.length);
+  for (let place = 0; place < text.length; place++) units[place] = text.charCodeAt(place);
+  return units;
 }
 
 const DIGITS = new Map(

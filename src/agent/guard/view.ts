@@ -15,45 +15,66 @@ export function originOf(view: View, place: number): number {
   return view.offsets[Math.min(place, view.offsets.length - 1)] ?? 0;
 }
 
-/** Builds a view piece by piece, each with its origin in the original. */
+/** Builds a view unit by unit, each with its origin in the original. */
 export class ViewBuilder {
-  #parts: string[] = [];
+  #units: Uint16Array;
   #offsets: Int32Array;
   #length = 0;
 
   /** `size` = a guess of the view's length in UTF-16 units; it grows by itself. */
   constructor(size: number) {
+    this.#units = new Uint16Array(size + 16);
     this.#offsets = new Int32Array(size + 16);
+  }
+
+  /** Adds one UTF-16 unit. */
+  addUnit(unit: number, origin: number): void {
+    if (this.#length === this.#offsets.length) this.#reserve(1);
+    this.#units[this.#length] = unit;
+    this.#offsets[this.#length] = origin;
+    this.#length += 1;
   }
 
   /** Adds text whose every character comes from `origin`. */
   add(text: string, origin: number): void {
-    this.#reserve(text.length);
-    this.#offsets.fill(origin, this.#length, this.#length + text.length);
-    this.#length += text.length;
-    this.#parts.push(text);
+    for (let place = 0; place < text.length; place++) this.addUnit(text.charCodeAt(place), origin);
   }
 
   /** Adds a stretch of another view as it is. */
-  copy(view: View, from: number, to: number): void {
+  copy({ text, offsets }: View, from: number, to: number): void {
     if (to <= from) return;
     this.#reserve(to - from);
-    if (view.offsets) this.#offsets.set(view.offsets.subarray(from, to), this.#length);
-    else for (let place = from; place < to; place++) this.#offsets[this.#length + place - from] = place;
-    this.#length += to - from;
-    this.#parts.push(view.text.slice(from, to));
+    for (let place = from; place < to; place++) {
+      this.#units[this.#length] = text.charCodeAt(place);
+      this.#offsets[this.#length] = offsets?.[place] ?? place;
+      this.#length += 1;
+    }
   }
 
   build(): View {
-    return { text: this.#parts.join(""), offsets: this.#offsets.slice(0, this.#length) };
+    return { text: textOf(this.#units, this.#length), offsets: this.#offsets.subarray(0, this.#length) };
   }
 
   #reserve(count: number): void {
-    if (this.#length + count <= this.#offsets.length) return;
-    const larger = new Int32Array((this.#length + count) * 2);
-    larger.set(this.#offsets);
-    this.#offsets = larger;
+    const size = this.#length + count;
+    if (size <= this.#offsets.length) return;
+    const units = new Uint16Array(size * 2);
+    units.set(this.#units);
+    this.#units = units;
+    const offsets = new Int32Array(size * 2);
+    offsets.set(this.#offsets);
+    this.#offsets = offsets;
   }
+}
+
+/** The text of UTF-16 units (every machine that Node runs on keeps the low byte first). One of Latin-1 units alone is kept in half the room. */
+export function textOf(units: Uint16Array, length: number): string {
+  for (let place = 0; place < length; place++) if ((units[place] ?? 0) > 0xff) return wideText(units, length);
+  return Buffer.from(units.subarray(0, length)).toString("latin1");
+}
+
+function wideText(units: Uint16Array, length: number): string {
+  return Buffer.from(units.buffer, 0, length * 2).toString("utf16le");
 }
 
 /** The view with every match of `pattern` (global) replaced; undefined when nothing matches or nothing changes. */

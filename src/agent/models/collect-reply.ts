@@ -46,97 +46,128 @@ interface OpenPart {
   options: SharedV3ProviderMetadata | undefined;
 }
 
+/** What has come so far. */
+interface Gathered {
+  tell(chunk: ModelChunk): void;
+  texts: { text: string[]; reasoning: string[] };
+  parts: (OpenPart | { type: "call"; id: string; options: Metadata })[];
+  calls: ToolCall[];
+  toldCalls: Set<string>;
+  ending: { finish: LanguageModelV3FinishReason; usage: LanguageModelV3Usage } | undefined;
+}
+
 /** Gathers parts and tells chunks. `tell` must not throw. */
 export function collectReply(tell: (chunk: ModelChunk) => void): ReplyCollector {
-  const texts = { text: [] as string[], reasoning: [] as string[] };
-  const parts: (OpenPart | { type: "call"; id: string; options: SharedV3ProviderMetadata | undefined })[] =
-    [];
-  const calls: ToolCall[] = [];
-  const toldCalls = new Set<string>();
-  let ending: { finish: LanguageModelV3FinishReason; usage: LanguageModelV3Usage } | undefined;
-
-  const open = (type: OpenPart["type"], id: string): OpenPart => {
-    const last = parts.findLast((part) => part.type === type && part.id === id);
-    if (last && last.type !== "call") return last;
-    const part: OpenPart = { type, id, length: 0, options: undefined };
-    parts.push(part);
-    return part;
+  const gathered: Gathered = {
+    tell,
+    texts: { text: [], reasoning: [] },
+    ...{ parts: [], calls: [], toldCalls: new Set() },
+    ending: undefined,
   };
-  const grow = (type: OpenPart["type"], piece: { id: string; text: string; metadata: Metadata }) => {
-    const part = open(type, piece.id);
-    part.options = merged(part.options, piece.metadata);
-    if (piece.text === "") return;
-    part.length += piece.text.length;
-    texts[type].push(piece.text);
-    tell({ kind: type, text: piece.text });
-  };
-  const tellCall = (id: string, name: string) => {
-    if (toldCalls.has(id)) return;
-    toldCalls.add(id);
-    tell({ kind: "toolCall", name });
-  };
-  const addCall = (call: Extract<LanguageModelV3StreamPart, { type: "tool-call" }>) => {
-    if (call.providerExecuted) return;
-    tellCall(call.toolCallId, call.toolName);
-    const id = freeId(call.toolCallId, calls);
-    calls.push({ id, name: call.toolName, arguments: call.input });
-    parts.push({ type: "call", id, options: call.providerMetadata });
-  };
-
   return {
-    add(part) {
-      switch (part.type) {
-        case "text-start":
-        case "text-end":
-          return grow("text", { id: part.id, text: "", metadata: part.providerMetadata });
-        case "text-delta":
-          return grow("text", { id: part.id, text: part.delta, metadata: part.providerMetadata });
-        case "reasoning-start":
-        case "reasoning-end":
-          return grow("reasoning", { id: part.id, text: "", metadata: part.providerMetadata });
-        case "reasoning-delta":
-          return grow("reasoning", { id: part.id, text: part.delta, metadata: part.providerMetadata });
-        case "tool-input-start":
-          return part.providerExecuted ? undefined : tellCall(part.id, part.toolName);
-        case "tool-call":
-          return addCall(part);
-        case "finish":
-          ending = { finish: part.finishReason, usage: part.usage };
-          return;
-        case "error":
-          throw streamError(part.error);
-        default:
-          // Metadata, sources, files, what a provider's own tools said: nothing an agent acts upon.
-          return;
-      }
-    },
+    add: (part) => addPart(gathered, part),
     addWhole(content) {
       content.forEach((part, index) => {
         if (part.type === "text" || part.type === "reasoning")
-          grow(part.type, { id: `whole-${index}`, text: part.text, metadata: part.providerMetadata });
-        else if (part.type === "tool-call") addCall(part);
+          grow(gathered, part.type, {
+            id: `whole-${index}`,
+            text: part.text,
+            metadata: part.providerMetadata,
+          });
+        else if (part.type === "tool-call") addCall(gathered, part);
       });
     },
     end(finish, usage) {
-      ending = { finish, usage };
+      gathered.ending = { finish, usage };
     },
-    soFar: () => ({ text: texts.text.join(""), reasoning: texts.reasoning.join(""), calls }),
-    reply() {
-      const isCut = !ending || (ending.finish.unified === "other" && ending.finish.raw === undefined);
-      if (!ending || (isCut && calls.length === 0)) throw incomplete();
-      return {
-        text: texts.text.join(""),
-        reasoning: texts.reasoning.join(""),
-        toolCalls: calls,
-        finish: finishOf(ending.finish, calls.length > 0),
-        usage: ending.usage,
-        parts: parts
-          .filter((part) => part.type === "call" || part.length > 0 || part.options !== undefined)
-          .map((part) =>
-            part.type === "call" ? part : { type: part.type, length: part.length, options: part.options },
-          ),
-      };
-    },
+    soFar: () => ({ ...textsOf(gathered), calls: gathered.calls }),
+    reply: () => replyOf(gathered),
+  };
+}
+
+function addPart(gathered: Gathered, part: LanguageModelV3StreamPart): void {
+  switch (part.type) {
+    case "text-start":
+    case "text-end":
+      grow(gathered, "text", { id: part.id, text: "", metadata: part.providerMetadata });
+      return;
+    case "text-delta":
+      grow(gathered, "text", { id: part.id, text: part.delta, metadata: part.providerMetadata });
+      return;
+    case "reasoning-start":
+    case "reasoning-end":
+      grow(gathered, "reasoning", { id: part.id, text: "", metadata: part.providerMetadata });
+      return;
+    case "reasoning-delta":
+      grow(gathered, "reasoning", { id: part.id, text: part.delta, metadata: part.providerMetadata });
+      return;
+    case "tool-input-start":
+      if (!part.providerExecuted) tellCall(gathered, part.id, part.toolName);
+      return;
+    case "tool-call":
+      addCall(gathered, part);
+      return;
+    case "finish":
+      gathered.ending = { finish: part.finishReason, usage: part.usage };
+      return;
+    case "error":
+      throw streamError(part.error);
+    default:
+      // Metadata, sources, files, what a provider's own tools said: nothing an agent acts upon.
+      return;
+  }
+}
+
+/** A piece of the part with this id, which it opens if need be. */
+function grow(
+  gathered: Gathered,
+  type: OpenPart["type"],
+  piece: { id: string; text: string; metadata: Metadata },
+): void {
+  const last = gathered.parts.findLast((part) => part.type === type && part.id === piece.id);
+  const part: OpenPart =
+    last && last.type !== "call" ? last : { type, id: piece.id, length: 0, options: undefined };
+  if (part !== last) gathered.parts.push(part);
+  part.options = merged(part.options, piece.metadata);
+  if (piece.text === "") return;
+  part.length += piece.text.length;
+  gathered.texts[type].push(piece.text);
+  gathered.tell({ kind: type, text: piece.text });
+}
+
+function tellCall({ toldCalls, tell }: Gathered, id: string, name: string): void {
+  if (toldCalls.has(id)) return;
+  toldCalls.add(id);
+  tell({ kind: "toolCall", name });
+}
+
+function addCall(gathered: Gathered, call: Extract<LanguageModelV3StreamPart, { type: "tool-call" }>): void {
+  if (call.providerExecuted) return;
+  const { calls, parts } = gathered;
+  tellCall(gathered, call.toolCallId, call.toolName);
+  const id = freeId(call.toolCallId, calls);
+  calls.push({ id, name: call.toolName, arguments: call.input });
+  parts.push({ type: "call", id, options: call.providerMetadata });
+}
+
+function textsOf({ texts }: Gathered): { text: string; reasoning: string } {
+  return { text: texts.text.join(""), reasoning: texts.reasoning.join("") };
+}
+
+function replyOf(gathered: Gathered): CollectedReply {
+  const { ending, calls, parts } = gathered;
+  const isCut = !ending || (ending.finish.unified === "other" && ending.finish.raw === undefined);
+  if (!ending || (isCut && calls.length === 0)) throw incomplete();
+  return {
+    ...textsOf(gathered),
+    toolCalls: calls,
+    finish: finishOf(ending.finish, calls.length > 0),
+    usage: ending.usage,
+    parts: parts
+      .filter((part) => part.type === "call" || part.length > 0 || part.options !== undefined)
+      .map((part) =>
+        part.type === "call" ? part : { type: part.type, length: part.length, options: part.options },
+      ),
   };
 }
 

@@ -65,72 +65,99 @@ interface Observer {
   record(end: CallEndFacts): ModelCallRecord | undefined;
 }
 
-/** What is seen of one call. Undefined when observing failed from the start. */
+/** What is seen of one call while it goes on. */
+interface Seen {
+  model: string;
+  provider: string;
+  isStreaming: boolean;
+  attempts: number;
+  firstTokenMs: number | undefined;
+  usage: TokenUsage | undefined;
+  costUsd: number | undefined;
+}
+
+interface Begun {
+  id: string;
+  startedAt: number;
+  startedMs: number;
+}
+
+/** Undefined when observing failed from the start. */
 function observe(deps: RelayDeps, options: CallOptions): Observer | undefined {
-  const { clock, runId, rootId } = deps;
-  let begun: { id: string; startedAt: number; startedMs: number };
-  try {
-    begun = { id: deps.newId(), startedAt: clock.now(), startedMs: clock.monotonicMs() };
-  } catch (error) {
-    deps.report(error);
-    return undefined;
-  }
-  const seen = { model: "", provider: "", isStreaming: false, attempts: 0 };
-  let firstTokenMs: number | undefined;
-  let usage: TokenUsage | undefined;
-  let costUsd: number | undefined;
-
-  const note = (progress: CallProgress) => {
-    switch (progress.kind) {
-      case "attempt-started": {
-        const { model, provider, isStreaming } = progress;
-        Object.assign(seen, { model, provider, isStreaming, attempts: seen.attempts + 1 });
-        return;
-      }
-      case "content-arrived":
-        firstTokenMs ??= clock.monotonicMs() - begun.startedMs;
-        return;
-      case "attempt-ended":
-        usage = sumOf(usage, progress.usage);
-        if (progress.costUsd !== undefined) costUsd = (costUsd ?? 0) + progress.costUsd;
-    }
+  const { clock } = deps;
+  const seen: Seen = {
+    ...{ model: "", provider: "", isStreaming: false, attempts: 0 },
+    ...{ firstTokenMs: undefined, usage: undefined, costUsd: undefined },
   };
-
+  const begun = quietly(deps, () => ({
+    id: deps.newId(),
+    startedAt: clock.now(),
+    startedMs: clock.monotonicMs(),
+  }));
+  if (!begun) return undefined;
+  const elapsedMs = () => clock.monotonicMs() - begun.startedMs;
   return {
     onProgress(progress) {
       options.onProgress?.(progress);
-      try {
-        note(progress);
-      } catch (error) {
-        deps.report(error);
-      }
+      quietly(deps, () => note(seen, progress, elapsedMs));
     },
-    record(end) {
-      try {
-        const reply = "reply" in end ? end.reply : undefined;
-        const isCancelled = !reply && options.signal.aborted;
-        return {
-          id: begun.id,
-          runId,
-          rootId,
-          role: options.role,
-          model: reply?.model ?? seen.model,
-          provider: seen.provider,
-          isStreaming: seen.isStreaming,
-          startedAt: begun.startedAt,
-          attempts: seen.attempts,
-          firstTokenMs,
-          durationMs: clock.monotonicMs() - begun.startedMs,
-          end: reply ? "done" : isCancelled ? "cancelled" : "failed",
-          usage: usage ?? reply?.usage ?? NO_TOKENS,
-          costUsd: costUsd ?? reply?.costUsd,
-          errorClass: "error" in end ? (isCancelled ? "cancelled" : classOfModelError(end.error)) : undefined,
-        };
-      } catch (error) {
-        deps.report(error);
-        return undefined;
-      }
-    },
+    record: (end) => quietly(deps, () => recordOf(deps, { begun, seen, options, elapsedMs }, end)),
+  };
+}
+
+/** (I2) What fails here is reported, and nobody's failure. */
+function quietly<Result>({ report }: RelayDeps, work: () => Result): Result | undefined {
+  try {
+    return work();
+  } catch (error) {
+    report(error);
+    return undefined;
+  }
+}
+
+function note(seen: Seen, progress: CallProgress, elapsedMs: () => number): void {
+  switch (progress.kind) {
+    case "attempt-started": {
+      const { model, provider, isStreaming } = progress;
+      Object.assign(seen, { model, provider, isStreaming, attempts: seen.attempts + 1 });
+      return;
+    }
+    case "content-arrived":
+      seen.firstTokenMs ??= elapsedMs();
+      return;
+    case "attempt-ended":
+      seen.usage = sumOf(seen.usage, progress.usage);
+      if (progress.costUsd !== undefined) seen.costUsd = (seen.costUsd ?? 0) + progress.costUsd;
+  }
+}
+
+interface Observed {
+  begun: Begun;
+  seen: Seen;
+  options: CallOptions;
+  elapsedMs(): number;
+}
+
+function recordOf({ runId, rootId }: RelayDeps, observed: Observed, end: CallEndFacts): ModelCallRecord {
+  const { begun, seen, options } = observed;
+  const reply = "reply" in end ? end.reply : undefined;
+  const isCancelled = !reply && options.signal.aborted;
+  return {
+    id: begun.id,
+    runId,
+    rootId,
+    role: options.role,
+    model: reply?.model ?? seen.model,
+    provider: seen.provider,
+    isStreaming: seen.isStreaming,
+    startedAt: begun.startedAt,
+    attempts: seen.attempts,
+    firstTokenMs: seen.firstTokenMs,
+    durationMs: observed.elapsedMs(),
+    end: reply ? "done" : isCancelled ? "cancelled" : "failed",
+    usage: seen.usage ?? reply?.usage ?? NO_TOKENS,
+    costUsd: seen.costUsd ?? reply?.costUsd,
+    errorClass: "error" in end ? (isCancelled ? "cancelled" : classOfModelError(end.error)) : undefined,
   };
 }
 

@@ -2,8 +2,8 @@
 
 import { turnsOf } from "../../agent/loop/read-lines.ts";
 import type { Context } from "../context.ts";
-import type { TurnDocument } from "../documents.ts";
 import { eventsOfRun } from "../events-of-run.ts";
+import type { TurnDocument } from "../turn-documents.ts";
 
 /** In order; empty where the log of the run tells of none, or retention has dropped it. */
 export async function runTurns(context: Pick<Context, "ledger">, runId: string): Promise<TurnDocument[]> {

@@ -2,16 +2,10 @@
 
 import * as z from "zod/mini";
 import type { AuditDocument, AuditFindingDocument } from "../../app/audit.ts";
-import type {
-  DeliveryDocument,
-  DeliverySummary,
-  EventDocument,
-  RunDocument,
-  RunShowDocument,
-  TurnDocument,
-} from "../../app/documents.ts";
+import type { DeliveryDocument, DeliverySummary, EventDocument, RunDocument } from "../../app/documents.ts";
 import type { Explanation } from "../../app/explain.ts";
 import type { RunTreeDocument } from "../../app/runs.ts";
+import type { RunShowDocument, TurnDocument } from "../../app/turn-documents.ts";
 import type { Outcome, Usage } from "../../records/outcome.ts";
 
 /** ISO-8601 in UTC (T1). */

@@ -35,77 +35,84 @@ interface Turn {
   invite: (() => void) | undefined;
 }
 
+/** The calls of one session. */
+interface Line {
+  frame: TransactionFrame;
+  waiting: Turn[];
+  isServing: boolean;
+}
+
 export function makeTurns(frame: TransactionFrame): Turns {
-  const waiting: Turn[] = [];
-  let isServing = false;
-
-  async function serve(): Promise<void> {
-    isServing = true;
-    for (let turn = waiting.shift(); turn; turn = waiting.shift()) {
-      if (turn.isTransaction) await commitFrom(turn);
-      else await turn.run().then(turn.resolve, turn.reject);
-    }
-    isServing = false;
-  }
-
-  /** Never rejects: whose turn it was is told. */
-  async function commitFrom(first: Turn): Promise<void> {
-    const joined: Turn[] = [];
-    try {
-      await frame.begin();
-      for (let turn: Turn | undefined = first; turn; turn = await nextToJoin(turn, joined.length)) {
-        joined.push(turn);
-        await turn.run();
-      }
-      await frame.commit();
-      for (const turn of joined) turn.resolve();
-    } catch (error) {
-      // After a full disk SQLite may have rolled back by itself; then there is nothing left to undo.
-      await frame.rollback().catch(() => {});
-      if (joined.length <= 1) first.reject(error);
-      else for (const turn of joined) await commitAlone(turn);
-    }
-  }
-
-  async function nextToJoin({ invite }: Turn, count: number): Promise<Turn | undefined> {
-    if (count >= MOST_TOGETHER) return undefined;
-    if (invite) {
-      invite();
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    const index = waiting.findIndex(({ isTransaction }) => isTransaction);
-    return index < 0 ? undefined : waiting.splice(index, 1)[0];
-  }
-
-  async function commitAlone(turn: Turn): Promise<void> {
-    try {
-      await frame.begin();
-      await turn.run();
-      await frame.commit();
-      turn.resolve();
-    } catch (error) {
-      await frame.rollback().catch(() => {});
-      turn.reject(error);
-    }
-  }
-
-  function wait<Result>(
-    work: () => Promise<Result>,
-    kind: Pick<Turn, "isTransaction" | "invite">,
-  ): Promise<Result> {
-    return new Promise<Result>((resolve, reject) => {
-      let settle = () => {};
-      const run = async () => {
-        const result = await work();
-        settle = () => resolve(result);
-      };
-      waiting.push({ ...kind, run, reject, resolve: () => settle() });
-      if (!isServing) void serve();
-    });
-  }
-
+  const line: Line = { frame, waiting: [], isServing: false };
   return {
-    alone: (work) => wait(work, { isTransaction: false, invite: undefined }),
-    together: (work, invite) => wait(work, { isTransaction: true, invite }),
+    alone: (work) => wait(line, work, { isTransaction: false, invite: undefined }),
+    together: (work, invite) => wait(line, work, { isTransaction: true, invite }),
   };
+}
+
+function wait<Result>(
+  line: Line,
+  work: () => Promise<Result>,
+  kind: Pick<Turn, "isTransaction" | "invite">,
+): Promise<Result> {
+  return new Promise<Result>((resolve, reject) => {
+    let settle = () => {};
+    const run = async () => {
+      const result = await work();
+      settle = () => resolve(result);
+    };
+    line.waiting.push({ ...kind, run, reject, resolve: () => settle() });
+    if (!line.isServing) void serve(line);
+  });
+}
+
+async function serve(line: Line): Promise<void> {
+  line.isServing = true;
+  for (let turn = line.waiting.shift(); turn; turn = line.waiting.shift()) {
+    if (turn.isTransaction) await commitFrom(line, turn);
+    else await turn.run().then(turn.resolve, turn.reject);
+  }
+  line.isServing = false;
+}
+
+/** Never rejects: whose turn it was is told. */
+async function commitFrom(line: Line, first: Turn): Promise<void> {
+  const { frame } = line;
+  const joined: Turn[] = [];
+  try {
+    await frame.begin();
+    for (let turn: Turn | undefined = first; turn; turn = await nextToJoin(line, turn, joined.length)) {
+      joined.push(turn);
+      await turn.run();
+    }
+    await frame.commit();
+    for (const turn of joined) turn.resolve();
+  } catch (error) {
+    // After a full disk SQLite may have rolled back by itself; then there is nothing left to undo.
+    await frame.rollback().catch(() => {});
+    if (joined.length <= 1) first.reject(error);
+    else for (const turn of joined) await commitAlone(frame, turn);
+  }
+}
+
+async function nextToJoin({ waiting }: Line, { invite }: Turn, count: number): Promise<Turn | undefined> {
+  if (count >= MOST_TOGETHER) return undefined;
+  if (invite) {
+    invite();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const index = waiting.findIndex(({ isTransaction }) => isTransaction);
+  return index < 0 ? undefined : waiting.splice(index, 1)[0];
+}
+
+async function commitAlone(frame: TransactionFrame, turn: Turn): Promise<void> {
+  try {
+    await frame.begin();
+    await turn.run();
+    await frame.commit();
+    turn.resolve();
+  } catch (error) {
+    await frame.rollback().catch(() => {});
+    turn.reject(error);
+  }
 }

@@ -87,10 +87,15 @@ describe("S3: a call under a budget", () => {
   test("that is cut counts its input and what had come, by estimate", async () => {
     const server = await startModelServer([
       cutAfter("Fifty words or so, ", "said before the line went dead."),
+      fail(400),
     ]);
     const book = bookkeeper();
-    const { call } = portFor(chainOf({ main: scripted(server) }), use(book));
-    await expect(call(asks("Go."), calling({ onChunk() {} }))).rejects.toThrow();
+    const { call, clock } = portFor(chainOf({ main: scripted(server) }), use(book));
+    const pending = call(asks("Go."), calling({ onChunk() {} }));
+    const ended = expect(pending).rejects.toThrow();
+    await clock.whenSleeping();
+    await clock.advance(1_100);
+    await ended;
     const { spent, reservedTokens } = book.row();
     expect(spent.inputTokens).toBeGreaterThan(5);
     expect(spent.outputTokens).toBeGreaterThan(5);

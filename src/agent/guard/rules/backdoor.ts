@@ -1,6 +1,6 @@
 // Backdoors and rights: what lets somebody in again, or makes the agent more than it is.
 
-import { beginning, deciding, type Form, matching, phrase, type Rule, unspaced } from "../rule.ts";
+import { beginning, deciding, type Form, matching, mentioning, phrase, type Rule, unspaced } from "../rule.ts";
 
 const PATH = String.raw`["']?[~\w./\\$%{}:-]{0,120}?`;
 const PUT = "add|append|put|write|insert|install|copy|paste|place|register|plant|adds|adding|appending";
@@ -24,7 +24,10 @@ export const backdoor: readonly Rule[] = [
         "\\s[^\\n;|&]{0,200}?authorized_keys2?[\"']?\\s{0,3}(?:$|[\\n;|&`.])",
       ),
       phrase(`(${PUT}) {9} [~\\w./$]{0,60}authorized_keys`),
-      matching("wget|curl", "\\s[^\\n;|]{0,200}?-o\\s{0,2}[^\\s]{0,80}authorized_keys"),
+      mentioning(
+        /authorized_keys/,
+        matching("wget|curl", "\\s[^\\n;|]{0,200}?-o\\s{0,2}[^\\s]{0,80}authorized_keys"),
+      ),
     ],
     examples: {
       for: [
@@ -112,7 +115,7 @@ export const backdoor: readonly Rule[] = [
     forms: [
       matching(
         "curl|wget",
-        `\\s[^\\n|;]{0,300}?\\w[./]\\w[^\\n|;]{0,300}?\\|\\s{0,3}(?:sudo\\s{1,3}(?:-\\w{1,3}\\s{1,3}){0,2})?(?:${SHELL}|python3?\\b|perl\\b|ruby\\b|node\\b)(?![\\w-])(?!\\s{1,3}-[mc]\\s)`,
+        `\\s(?=[^\\n|;]{0,300}?\\w[./]\\w)[^\\n|;]{0,600}\\|\\s{0,3}(?:sudo\\s{1,3}(?:-\\w{1,3}\\s{1,3}){0,2})?(?:${SHELL}|python3?\\b|perl\\b|ruby\\b|node\\b)(?![\\w-])(?!\\s{1,3}-[mc]\\s)`,
       ),
       matching(
         "bash|sh|zsh|source|eval",
