@@ -6,11 +6,11 @@ import type { JobDocument } from "../records/job.ts";
 import type { Run } from "../records/run.ts";
 import { openOutputFiles } from "../store/files/output-files.ts";
 import type { Context } from "./context.ts";
-import type { RunShowDocument } from "./documents.ts";
 import { runHere } from "./node.ts";
 import type { AgentOptions, Replay } from "./node-options.ts";
 import { enqueueAgentRun } from "./queue-agent-run.ts";
 import { findRun, showRun } from "./runs.ts";
+import type { RunShowDocument } from "./turn-documents.ts";
 
 export interface ReplayOptions extends Pick<AgentOptions, "onEvent"> {
   /** Goes live after so many turns; undefined = never. */
