@@ -25,6 +25,8 @@ export interface RowContext {
   route: RouteContext;
   /** Applied to every body (law 7). */
   redact: Redact;
+  /** Where a labelled copy of every result goes. Default: nowhere. */
+  mirror?: readonly TargetSelector[];
 }
 
 /** The rows of a message, in sending order; unresolved targets become rows that are dead from birth, with the reason (O4). */

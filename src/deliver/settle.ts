@@ -12,6 +12,7 @@ import type { Outcome } from "../records/outcome.ts";
 import type { Run } from "../records/run.ts";
 import { causeOf } from "./cause.ts";
 import { alertText, recoveryText } from "./messages.ts";
+import { mirrorRows } from "./mirror.ts";
 import { type Message, type RowContext, rowsOf } from "./outbox-rows.ts";
 
 export type SettledJob = Pick<Job, "id" | "name" | "timezone" | "deliver" | "onFailure">;
@@ -45,7 +46,9 @@ function settleSuccess({ job, run, outcome, streak }: SettleInput, context: RowC
   const isSilent = outcome.state === "succeeded" && outcome.isSilent;
   if (!isSilent) {
     const text = outcome.output ?? "";
-    deliveries.push(...rowsOf(messageOf(run, "result", { selectors: job.deliver, text }), context));
+    const message = messageOf(run, "result", { selectors: job.deliver, text });
+    const results = rowsOf(message, context);
+    deliveries.push(...results, ...mirrorRows({ ...message, title: job.name }, results, context));
   }
   return { streak: { failures: 0, cause: undefined, isAlerted: false }, deliveries };
 }

@@ -12,6 +12,7 @@ import { type ConfigInput, configSchema } from "./config-schema.ts";
 import type { PlatformConfigs } from "./deliver-config.ts";
 import { faultOfIssues, issuesOf } from "./document-issues.ts";
 import type { NamedEnvironments } from "./environment-spec.ts";
+import type { TargetDocument } from "./job.ts";
 import { retryOf, targetsOf } from "./job-document.ts";
 import type { JobDefaults } from "./job-resolve.ts";
 import { type McpServerConfig, type ModelsConfig, mcpServersOf, modelsOf } from "./models-config.ts";
@@ -42,6 +43,8 @@ export interface Config {
     allowPrivate: readonly string[];
     /** Home channel per platform, as an address of that platform: of `homes`, else of the platform's own key. */
     homes: Readonly<Record<string, string>>;
+    /** Where a labelled copy of every result goes. */
+    mirror: readonly TargetDocument[];
     /** Platforms that are configured, with their references as written. */
     platforms: { readonly [Name in keyof PlatformConfigs]?: PlatformConfigs[Name] | undefined };
   };
@@ -203,7 +206,7 @@ function defaultsOf(input: ConfigInput["defaults"]): JobDefaults {
 }
 
 function deliverOf(input: ConfigInput["deliver"]): Config["deliver"] {
-  const { webhooks = {}, webhookSecret, allowPrivate = [], homes = {}, ...written } = input ?? {};
+  const { webhooks = {}, webhookSecret, allowPrivate = [], homes = {}, mirror, ...written } = input ?? {};
   const named = Object.entries(webhooks).map(([name, { url, secret, headers = {} }]) => [
     name,
     { url, secret, headers },
@@ -217,6 +220,7 @@ function deliverOf(input: ConfigInput["deliver"]): Config["deliver"] {
     webhookSecret,
     allowPrivate,
     homes: { ...Object.fromEntries(ownHomes), ...homes },
+    mirror: mirror === undefined ? [] : targetsOf(mirror),
     platforms: written,
   };
 }

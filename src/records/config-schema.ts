@@ -70,6 +70,7 @@ const deliver = () =>
     webhookSecret: z.optional(secretReference()),
     allowPrivate: z.optional(z.array(text())),
     homes: z.optional(z.record(z.string(), text())),
+    mirror: z.optional(targetsSchema),
     ...platformSchemas(),
   });
 

@@ -204,6 +204,22 @@ describe("what the end of a run means for people", () => {
     expect(settle().deliveries.map(({ key }) => key)).toEqual(settle().deliveries.map(({ key }) => key));
   });
 
+  test("a mirror gets a copy that says what it is; a place that got the result gets none", () => {
+    const mirror = [chat("1"), chat("9")].map((target) => ({ kind: "target", target }) as const);
+    const settled = (outcome: Outcome) => {
+      const run = runRow({ state: outcome.state });
+      const input = { job, run, outcome, streak: CALM, isLastAttempt: true };
+      return settleRun(input, { route: context(), redact, mirror }).deliveries;
+    };
+
+    expect(settled(success("disk 91 %")).map(({ kind, target, body }) => [kind, target.text, body])).toEqual([
+      ["result", "chat:1", "disk 91 %"],
+      ["mirror", "chat:9", `[Copy: the result of ${job.name}, sent to chat:1]\n\ndisk 91 %`],
+    ]);
+    expect(settled(success("kept", true))).toEqual([]);
+    expect(settled(failure("no")).filter(({ kind }) => kind === "mirror")).toEqual([]);
+  });
+
   test("secrets are redacted before the text is split, so none hides on a seam", () => {
     const secret = "s3cr3t-s3cr3t-s3cr3t";
     const output = `${"a".repeat(1_985)} ${secret}${secret}`;

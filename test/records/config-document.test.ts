@@ -27,7 +27,7 @@ describe("config.yaml", () => {
       expect(read(text).config).toEqual({
         timezone: undefined,
         defaults: {},
-        deliver: { webhooks: {}, allowPrivate: [], homes: {}, platforms: {} },
+        deliver: { webhooks: {}, allowPrivate: [], homes: {}, mirror: [], platforms: {} },
         http: { port: 4747, bind: "127.0.0.1", allowRunsToSchedule: false },
         limits: {
           maxParallelRuns: undefined,
