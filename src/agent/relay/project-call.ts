@@ -1,38 +1,17 @@
 // What metrics learn of a model call: a row from a small, closed set of words and numbers (law 7).
 //
-// I1. A word that is not known beforehand becomes `other`: no prompt, reply, path, key or error text can pass, and the
-//     number of different rows is bounded by the config.
+// I1. A word that is not known beforehand becomes `other`, or the last of its kind: no prompt, reply, path, key or error
+//     text can pass, and the number of different rows is bounded by the config.
 
-import { HOUR, type Instant } from "../../kernel/time.ts";
-import type { ModelCallRecord } from "../../records/model.ts";
+import { HOUR } from "../../kernel/time.ts";
+import type { ModelCallSum } from "../../records/ledger/model-calls.ts";
+import type { CallEnd, CallRole, ModelCallRecord, ModelErrorClass } from "../../records/model.ts";
 import { PROVIDERS } from "../../records/models-config.ts";
+import { microUsdOf } from "../../records/usage.ts";
 
-export interface CallMetrics {
-  /** Beginning of the hour the call began in. */
-  hour: Instant;
-  /** A configured name, else `other`. */
-  model: string;
-  provider: string;
-  role: string;
-  end: string;
-  /** `none` for a call that was done. */
-  errorClass: string;
-  isStreaming: boolean;
-  calls: 1;
-  attempts: number;
-  inputTokens: number;
-  outputTokens: number;
-  cachedInputTokens: number;
-  reasoningTokens: number;
-  microUsd: number;
-  durationMs: number;
-  /** −1 = no content came. */
-  firstTokenMs: number;
-}
-
-const ROLES = ["primary", "auxiliary"];
-const ENDS = ["done", "failed", "cancelled"];
-const ERROR_CLASSES = [
+const ROLES: readonly CallRole[] = ["primary", "auxiliary"];
+const ENDS: readonly CallEnd[] = ["done", "cancelled", "failed"];
+const ERROR_CLASSES: readonly ModelErrorClass[] = [
   "auth",
   "quota",
   "rateLimit",
@@ -47,35 +26,36 @@ const ERROR_CLASSES = [
   "other",
 ];
 
-/** The row of one call. `modelNames` are the names in the config. Pure; never throws. */
-export function projectCall(record: ModelCallRecord, modelNames: Iterable<string>): CallMetrics {
-  const { usage } = record;
+/** The row of one call, to be merged with others of its group. `modelNames` are those of the config. Pure; never throws. */
+export function projectCall(record: ModelCallRecord, modelNames: Iterable<string>): ModelCallSum {
+  const { usage, costUsd, firstTokenMs, errorClass } = record;
   return {
     hour: Math.floor(count(record.startedAt) / HOUR) * HOUR,
-    model: known(record.model, [...modelNames]),
-    provider: known(record.provider, PROVIDERS),
+    model: known(record.model, [...modelNames, "other"]),
+    provider: known(record.provider, [...PROVIDERS, "other"]),
     role: known(record.role, ROLES),
     end: known(record.end, ENDS),
-    errorClass: record.errorClass === undefined ? "none" : known(record.errorClass, ERROR_CLASSES),
-    isStreaming: record.isStreaming === true,
+    errorClass: errorClass === undefined ? undefined : known(errorClass, ERROR_CLASSES),
     calls: 1,
     attempts: count(record.attempts),
     inputTokens: count(usage.inputTokens),
     outputTokens: count(usage.outputTokens),
     cachedInputTokens: count(usage.cachedInputTokens),
-    reasoningTokens: count(usage.reasoningTokens),
-    microUsd: count((record.costUsd ?? 0) * 1_000_000),
-    durationMs: count(record.durationMs),
-    firstTokenMs: record.firstTokenMs === undefined ? -1 : count(record.firstTokenMs),
+    microUsd: count(microUsdOf(count(costUsd ?? 0, { isWhole: false }))),
+    unpricedCalls: costUsd === undefined ? 1 : 0,
+    totalMs: count(record.durationMs),
+    firstTokenMs: count(firstTokenMs ?? 0),
+    firstTokens: firstTokenMs === undefined ? 0 : 1,
   };
 }
 
-function known(word: string, words: readonly string[]): string {
-  return words.includes(word) ? word : "other";
+/** The word itself if it is one of these, else the last of them. */
+function known<Word extends string>(word: string, words: readonly Word[]): Word {
+  return words.find((one) => one === word) ?? (words.at(-1) as Word);
 }
 
-/** A whole number of at least 0, whatever it was. */
-function count(value: number): number {
-  const whole = Math.round(Number(value));
-  return Number.isSafeInteger(whole) && whole > 0 ? whole : 0;
+/** A number of at least 0, whatever it was; whole unless asked otherwise. */
+function count(value: number, { isWhole = true }: { isWhole?: boolean } = {}): number {
+  const number = isWhole ? Math.round(Number(value)) : Number(value);
+  return Number.isFinite(number) && number > 0 && number <= Number.MAX_SAFE_INTEGER ? number : 0;
 }

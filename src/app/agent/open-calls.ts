@@ -3,13 +3,15 @@
 // I1. Off by config, the relay is not there and the port is called as it is (S4).
 
 import { makeModelPort } from "../../agent/models/model-port.ts";
+import { projectCall } from "../../agent/relay/project-call.ts";
 import { makeRelay } from "../../agent/relay/relay.ts";
 import { messageOf } from "../../kernel/errors.ts";
 import { makeId } from "../../kernel/ids.ts";
 import type { Redact } from "../../kernel/redact.ts";
 import type { AgentWork } from "../../records/agent-work.ts";
+import type { ModelCallSum } from "../../records/ledger/model-calls.ts";
 import type { CallModel, ModelCallRecord } from "../../records/model.ts";
-import { sumModelCalls } from "../../records/model-call-sums.ts";
+import { mergeModelCalls } from "../../records/model-call-sums.ts";
 import type { RunContext } from "../../records/run-context.ts";
 import { microUsdOf } from "../../records/usage.ts";
 import type { Context } from "../context.ts";
@@ -81,19 +83,18 @@ async function openBudget({ ledger }: Context, { agent, ctx }: CallsOf) {
 
 /** Sums wait in memory: what a crash loses here is a count, not an account (the log and the budget have each call). */
 function countCalls({ ledger, config }: Context) {
-  let waiting: ModelCallRecord[] = [];
+  let waiting: ModelCallSum[] = [];
   const flush = async () => {
     if (waiting.length === 0) return;
     const taken = waiting;
     waiting = [];
-    await ledger.countModelCalls(sumModelCalls(taken));
+    await ledger.countModelCalls(mergeModelCalls(taken));
   };
-  const names = new Set(Object.keys(config.models.named));
+  const names = Object.keys(config.models.named);
   return {
     flush,
     add(record: ModelCallRecord): Promise<void> | undefined {
-      // A name that nobody configured could be anything (law 7).
-      waiting.push(names.has(record.model) ? record : { ...record, model: "other" });
+      waiting.push(projectCall(record, names));
       return waiting.length < COUNTED_TOGETHER ? undefined : flush();
     },
   };

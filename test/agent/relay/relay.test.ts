@@ -191,16 +191,16 @@ describe("S4: what metrics learn", () => {
       role: "primary",
       end: "failed",
       errorClass: "server",
-      isStreaming: true,
       calls: 1,
       attempts: 2,
       inputTokens: 10,
       outputTokens: 5,
       cachedInputTokens: 2,
-      reasoningTokens: 1,
       microUsd: 70,
-      durationMs: 900,
+      unpricedCalls: 0,
+      totalMs: 900,
       firstTokenMs: 300,
+      firstTokens: 1,
     });
   });
 
@@ -221,8 +221,8 @@ describe("S4: what metrics learn", () => {
     expect(row).toMatchObject({
       model: "other",
       provider: "other",
-      role: "other",
-      end: "other",
+      role: "auxiliary",
+      end: "failed",
       errorClass: "other",
     });
   });

@@ -1,11 +1,12 @@
 // Rules of budgets and of what model calls are counted into (S3).
 
 import { expect, test } from "vitest";
+import { projectCall } from "../../../src/agent/relay/project-call.ts";
 import { DAY, HOUR } from "../../../src/kernel/time.ts";
 import type { Reservation, Spending } from "../../../src/records/ledger/budgets.ts";
 import type { Ledger } from "../../../src/records/ledger/index.ts";
 import type { ModelCallRecord } from "../../../src/records/model.ts";
-import { sumModelCalls } from "../../../src/records/model-call-sums.ts";
+import { mergeModelCalls } from "../../../src/records/model-call-sums.ts";
 import {
   type Bench,
   claimOne,
@@ -170,13 +171,13 @@ function countingRules(open: () => Promise<Bench>): void {
     const bench = await open();
     const [a, b] = [await bench.open(), await bench.open()];
     const failed = call({ end: "failed", errorClass: "rateLimit", attempts: 4, firstTokenMs: undefined });
-    await a.countModelCalls(sumModelCalls([call(), call({ costUsd: undefined }), failed]));
-    await b.countModelCalls(sumModelCalls([failed, call({ startedAt: START + HOUR }), call()]));
+    await a.countModelCalls(summed([call(), call({ costUsd: undefined }), failed]));
+    await b.countModelCalls(summed([failed, call({ startedAt: START + HOUR }), call()]));
     await a.countModelCalls([]);
 
     const sums = await b.modelCallSums({ since: START });
 
-    const words = { hour: START, model: "fast", provider: "local", role: "primary" };
+    const words = { hour: START, model: "fast", provider: "ollama", role: "primary" };
     expect(sums).toMatchObject([
       {
         ...{ ...words, end: "done", errorClass: undefined, calls: 3, attempts: 3, totalMs: 900 },
@@ -193,7 +194,7 @@ function countingRules(open: () => Promise<Bench>): void {
     const bench = await open();
     const ledger = await bench.open();
     await ledger.countModelCalls(
-      sumModelCalls([call({ startedAt: START - 401 * DAY }), call({ startedAt: START - 399 * DAY })]),
+      summed([call({ startedAt: START - 401 * DAY }), call({ startedAt: START - 399 * DAY })]),
     );
     await ledger.prune({ rootRunsPerJob: 2, eventsKept: 10, now: bench.now() });
     expect((await ledger.modelCallSums({ since: 0 })).map(({ hour }) => hour)).toEqual([START - 399 * DAY]);
@@ -210,7 +211,7 @@ function spending(parts: Partial<Spending> = {}): Spending {
 
 function call(parts: Partial<ModelCallRecord> = {}): ModelCallRecord {
   return {
-    ...{ id: "call", runId: "run", rootId: "run", role: "primary", model: "fast", provider: "local" },
+    ...{ id: "call", runId: "run", rootId: "run", role: "primary", model: "fast", provider: "ollama" },
     ...{ isStreaming: true, startedAt: START + 1_234, attempts: 1, firstTokenMs: 20, durationMs: 300 },
     end: "done",
     usage: { inputTokens: 100, outputTokens: 10, cachedInputTokens: 40, reasoningTokens: 0 },
@@ -226,4 +227,8 @@ async function closeNewest(ledger: Ledger, bench: Bench, runId: string): Promise
   if (!one) throw new Error(`run ${runId} was not claimed`);
   await ledger.closeRuns([succeed(bench, one.claim)]);
   expect((await rowOf(ledger, runId)).state).toBe("succeeded");
+}
+
+function summed(records: readonly ModelCallRecord[]) {
+  return mergeModelCalls(records.map((record) => projectCall(record, ["fast"])));
 }
