@@ -128,9 +128,8 @@ function assignments(text: string): readonly Assignment[] {
   if (last.text === text) return last.found;
   const found: Assignment[] = [];
   for (const match of text.matchAll(SOURCE)) {
-    const lineStart = text.lastIndexOf("\n", match.index) + 1;
-    const before = text.slice(Math.max(lineStart, match.index - 80), match.index);
-    const [, name] = ASSIGNED.exec(before) ?? [];
+    const near = text.slice(Math.max(0, match.index - 80), match.index);
+    const [, name] = ASSIGNED.exec(near.slice(near.lastIndexOf("\n") + 1)) ?? [];
     const value = text.slice(match.index, match.index + 100).split(/[\n;]/, 1)[0] ?? "";
     const [secret] = secretVariables(value);
     if (name !== undefined && secret !== undefined) found.push({ name, value, secret });

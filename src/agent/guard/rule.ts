@@ -98,12 +98,43 @@ function foldPattern(source: string): string {
 
 /** The pattern is built when its word is first met: a scan meets few of them. */
 function holdsBehind(source: () => string): Form["holds"] {
-  let pattern: RegExp | undefined;
+  let built: { pattern: RegExp; mayLetterFollow: boolean } | undefined;
   return (text, place, word) => {
-    pattern ??= new RegExp(source(), "uy");
-    pattern.lastIndex = place + word.length;
-    return pattern.test(text);
+    built ??= build(source());
+    const end = place + word.length;
+    // `all` also begins `allow`: most words that are met are ruled out here, without the cost of a pattern.
+    if (!built.mayLetterFollow && isLetterOrDigit(text.charCodeAt(end))) return false;
+    built.pattern.lastIndex = end;
+    return built.pattern.test(text);
   };
+}
+
+function build(source: string): { pattern: RegExp; mayLetterFollow: boolean } {
+  return {
+    pattern: new RegExp(source, "uy"),
+    mayLetterFollow: isAlternation(source) || !NO_LETTER_FIRST.test(source),
+  };
+}
+
+/** Whether `|` stands outside of every group and class. */
+function isAlternation(source: string): boolean {
+  const bare = source.replace(/\\./g, "").replace(/\[[^\]]*\]/g, "");
+  let depth = 0;
+  for (const sign of bare) {
+    if (sign === "(") depth += 1;
+    else if (sign === ")") depth -= 1;
+    else if (sign === "|" && depth === 0) return true;
+  }
+  return false;
+}
+
+/** Patterns whose first character is neither a letter nor a digit: white space, or gaps (`phrase` and `TAKES` end in one). */
+const NO_LETTER_FIRST =
+  /^(?:\(\?<![^)]*\))?(?:\\s(?!\{0|[*?])|(?:\(\?:)?\[\^\\p\{L\}\\p\{N\}[^\]]*\](?!\{0|[*?]))/;
+
+/** In folded ASCII. */
+function isLetterOrDigit(unit: number): boolean {
+  return (unit >= 0x61 && unit <= 0x7a) || (unit >= 0x30 && unit <= 0x39);
 }
 
 /** Words, then a function of the text behind them; it looks a bounded way on, and judges each command once. */

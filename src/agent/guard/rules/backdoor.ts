@@ -1,6 +1,15 @@
 // Backdoors and rights: what lets somebody in again, or makes the agent more than it is.
 
-import { beginning, deciding, type Form, matching, mentioning, phrase, type Rule, unspaced } from "../rule.ts";
+import {
+  beginning,
+  deciding,
+  type Form,
+  matching,
+  mentioning,
+  phrase,
+  type Rule,
+  unspaced,
+} from "../rule.ts";
 
 const PATH = String.raw`["']?[~\w./\\$%{}:-]{0,120}?`;
 const PUT = "add|append|put|write|insert|install|copy|paste|place|register|plant|adds|adding|appending";
