@@ -207,7 +207,7 @@ describe("what would be dropped unseen", () => {
     const updated = await home.run(["job", "update", "hi", "--model", "gpt"]);
 
     expect(oneLine(added)).toMatch(/^--skill is for agent jobs, and no prompt is given\./);
-    expect(oneLine(updated)).toMatch(/^--model is for agent jobs, and no prompt is given\./);
+    expect(oneLine(updated)).toMatch(/^Job "hi" is no agent job\. Leave out model,/);
   });
 });
 
