@@ -25,7 +25,7 @@ export function alertText(facts: { job: JobFacts; run: Run; outcome: Outcome; fa
   if (run.attempt > 1) lines.push(`Attempts: ${run.attempt}, no further one follows.`);
   if (failures > 1) lines.push(`Failures in a row: ${failures}; the cause is new.`);
   const stderr = outcome.state === "failed" ? outcome.error.stderrTail?.trim() : undefined;
-  if (stderr) lines.push("", "stderr ends with:", tailOf(stderr, MAX_STDERR));
+  if (stderr) lines.push("", "stderr ends with:", fenced(tailOf(stderr, MAX_STDERR)));
   lines.push("", `Look further: nightshift run show ${run.id}`);
   if (run.state === "unknown")
     lines.push(`Decide: nightshift run resolve ${run.id} --as succeeded|failed|rerun`);
@@ -151,6 +151,13 @@ function missedLine(stretches: readonly MissedFacts[]): string {
 
 function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** What a program printed is no markup, whatever it looks like. */
+function fenced(text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const mark = "`".repeat(longest + 1);
+  return `${mark}\n${text}\n${mark}`;
 }
 
 /** The last `max` characters, from a line's beginning where one is near. */

@@ -6,7 +6,7 @@
 //     and the platform's own 429 has the last word.
 
 import { backoffMs } from "../kernel/backoff.ts";
-import { MINUTE, SECOND } from "../kernel/time.ts";
+import { formatDuration, MINUTE, SECOND } from "../kernel/time.ts";
 import type { Adapter, SendRate, SendResult, Target } from "../records/delivery.ts";
 import { displayTarget } from "./targets.ts";
 
@@ -14,9 +14,12 @@ import { displayTarget } from "./targets.ts";
 const OPENS_AFTER = 5;
 const REST = { delayMs: 30 * SECOND, factor: 2, maxDelayMs: 10 * MINUTE };
 
-interface Gate {
+interface Bucket {
   tokens: number;
   filledAtMs: number;
+}
+
+interface Breaker {
   failures: number;
   /** When the breaker lets one try through; undefined = it is closed. */
   openUntilMs: number | undefined;
@@ -34,84 +37,86 @@ export interface Wait {
   why: string;
 }
 
-/** What is asked to pass: a platform, or one host of it. */
+/** What is asked to pass. Equal words share a breaker, or a bucket. */
 export interface Passing {
-  /** Equal ids share a gate. */
-  gate: string;
+  platform: string;
+  bucket: string;
   rate: SendRate | undefined;
 }
 
-/** The gate of a target. Undefined = it has none: this machine's own targets, and other homes. */
+/** The gates of a target. Undefined = it has none: this machine's own targets, and other homes. */
 export function passingOf(adapter: Adapter | undefined, target: Target): Passing | undefined {
   if (!adapter || adapter.hasNoAddress || target.profile !== undefined) return undefined;
   // Each webhook is a server of its own; a platform's addresses are one server's.
   const isOwnServer = adapter.platform === "webhook" || target.url !== undefined;
-  return { gate: isOwnServer ? displayTarget(target) : adapter.platform, rate: adapter.rate };
+  const platform = isOwnServer ? displayTarget(target) : adapter.platform;
+  const bucket = adapter.rate?.isShared ? platform : `${adapter.platform}:${target.url ?? target.chat ?? ""}`;
+  return { platform, bucket, rate: adapter.rate };
 }
 
-/** Gates by platform, one per outbox. Times are monotonic ms. */
+/** Buckets by chat and breakers by platform, one set per outbox. Times are monotonic ms. */
 export class SendGates {
-  readonly #gates = new Map<string, Gate>();
+  readonly #buckets = new Map<string, Bucket>();
+  readonly #breakers = new Map<string, Breaker>();
 
   /** Takes a token if there is one, and the breaker allows it. */
-  enter({ gate: platform, rate }: Passing, nowMs: number): Pass | Wait {
-    const gate = this.#gateOf(platform, rate, nowMs);
-    if (gate.openUntilMs !== undefined) {
-      const waitMs = gate.openUntilMs - nowMs;
-      if (waitMs > 0)
-        return {
-          kind: "wait",
-          afterMs: Math.ceil(waitMs),
-          why: `${platform} is down: ${gate.lastError ?? ""}`,
-        };
-      // Half open: this one goes through, the next ones wait for what it finds.
-      gate.openUntilMs = nowMs + this.#restMs(gate);
-    }
-    if (!rate) return { kind: "pass" };
-    const perToken = rate.perMs / rate.tokens;
-    gate.tokens = Math.min(rate.tokens, gate.tokens + (nowMs - gate.filledAtMs) / perToken);
-    gate.filledAtMs = nowMs;
-    if (gate.tokens < 1) {
-      const afterMs = Math.max(1, Math.ceil((1 - gate.tokens) * perToken));
-      return { kind: "wait", afterMs, why: `${platform} takes ${rate.tokens} in ${rate.perMs} ms` };
-    }
-    gate.tokens -= 1;
-    return { kind: "pass" };
+  enter(passing: Passing, nowMs: number): Pass | Wait {
+    const wait = this.#askBreaker(passing.platform, nowMs);
+    return wait ?? this.#takeToken(passing, nowMs);
   }
 
   /** What a try found. Answers that say the platform lives close the breaker; `refused` is such an answer. */
-  note({ gate: platform }: Passing, result: SendResult, nowMs: number): void {
-    const gate = this.#gates.get(platform);
-    if (!gate) return;
+  note({ platform }: Passing, result: SendResult, nowMs: number): void {
     const isAlive = result.kind === "delivered" || result.kind === "refused" || isAskedToWait(result);
-    if (isAlive) {
-      gate.failures = 0;
-      gate.openUntilMs = undefined;
-      gate.lastError = undefined;
-      return;
-    }
-    gate.failures += 1;
-    gate.lastError = "error" in result ? result.error : undefined;
-    if (gate.failures >= OPENS_AFTER) gate.openUntilMs = nowMs + this.#restMs(gate);
-  }
-
-  #restMs({ failures }: Gate): number {
-    return backoffMs(Math.max(1, failures - OPENS_AFTER + 1), REST, 0.5);
-  }
-
-  #gateOf(platform: string, rate: SendRate | undefined, nowMs: number): Gate {
-    const known = this.#gates.get(platform);
-    if (known) return known;
-    const gate: Gate = {
-      tokens: rate?.tokens ?? 0,
-      filledAtMs: nowMs,
+    if (isAlive) return void this.#breakers.delete(platform);
+    const breaker = this.#breakers.get(platform) ?? {
       failures: 0,
       openUntilMs: undefined,
       lastError: undefined,
     };
-    this.#gates.set(platform, gate);
-    return gate;
+    this.#breakers.set(platform, breaker);
+    breaker.failures += 1;
+    breaker.lastError = "error" in result ? result.error : undefined;
+    if (breaker.failures >= OPENS_AFTER) breaker.openUntilMs = nowMs + restMs(breaker);
   }
+
+  #askBreaker(platform: string, nowMs: number): Wait | undefined {
+    const breaker = this.#breakers.get(platform);
+    if (breaker?.openUntilMs === undefined) return undefined;
+    const waitMs = breaker.openUntilMs - nowMs;
+    if (waitMs > 0)
+      return {
+        kind: "wait",
+        afterMs: Math.ceil(waitMs),
+        why: `${platform} is down: ${breaker.lastError ?? ""}`,
+      };
+    // Half open: this one goes through, the next ones wait for what it finds.
+    breaker.openUntilMs = nowMs + restMs(breaker);
+    return undefined;
+  }
+
+  #takeToken({ bucket: name, rate, platform }: Passing, nowMs: number): Pass | Wait {
+    if (!rate) return { kind: "pass" };
+    const bucket = this.#buckets.get(name) ?? { tokens: rate.tokens, filledAtMs: nowMs };
+    this.#buckets.set(name, bucket);
+    const perToken = rate.perMs / rate.tokens;
+    bucket.tokens = Math.min(rate.tokens, bucket.tokens + (nowMs - bucket.filledAtMs) / perToken);
+    bucket.filledAtMs = nowMs;
+    if (bucket.tokens < 1) {
+      const afterMs = Math.max(1, Math.ceil((1 - bucket.tokens) * perToken));
+      return {
+        kind: "wait",
+        afterMs,
+        why: `${platform} takes ${rate.tokens} in ${formatDuration(rate.perMs)}`,
+      };
+    }
+    bucket.tokens -= 1;
+    return { kind: "pass" };
+  }
+}
+
+function restMs({ failures }: Breaker): number {
+  return backoffMs(Math.max(1, failures - OPENS_AFTER + 1), REST, 0.5);
 }
 
 /** A platform that says when to come again is up. */

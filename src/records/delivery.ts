@@ -101,10 +101,11 @@ export interface SendRequest {
   attempt: number;
 }
 
-/** A token bucket: `tokens` at once, refilled evenly over `perMs`. */
+/** A token bucket: `tokens` at once, refilled evenly over `perMs`; one for each chat, or one for the whole platform. */
 export interface SendRate {
   tokens: number;
   perMs: number;
+  isShared?: true;
 }
 
 /** What speaks to one platform. One file and one table line each. */

@@ -1,9 +1,9 @@
 // Rates and breakers: first the gate alone, then an outbox behind it on a real ledger.
 
 import { describe, expect, test } from "vitest";
-import { SendGates } from "../../src/deliver/send-gates.ts";
+import { passingOf, SendGates } from "../../src/deliver/send-gates.ts";
 import { HOUR, MINUTE, SECOND } from "../../src/kernel/time.ts";
-import type { SendResult } from "../../src/records/delivery.ts";
+import type { Adapter, SendResult } from "../../src/records/delivery.ts";
 import { chat, chatAdapter, START } from "./fixtures.ts";
 import { message, openPost } from "./outbox-ledger.ts";
 
@@ -13,7 +13,7 @@ const delivered: SendResult = { kind: "delivered", receipt: { at: START } };
 describe("a gate", () => {
   test("lets a platform's burst through, then one for each refilled token", () => {
     const gates = new SendGates();
-    const passing = { gate: "chat", rate: { tokens: 3, perMs: 3 * SECOND } };
+    const passing = { platform: "chat", bucket: "chat:1", rate: { tokens: 3, perMs: 3 * SECOND } };
     const enter = (nowMs: number) => gates.enter(passing, nowMs).kind;
 
     expect([0, 0, 0, 0].map(enter)).toEqual(["pass", "pass", "pass", "wait"]);
@@ -22,12 +22,28 @@ describe("a gate", () => {
     expect([HOUR, HOUR, HOUR, HOUR].map(enter)).toEqual(["pass", "pass", "pass", "wait"]);
   });
 
+  test("one chat's burst takes nothing from another chat; a shared rate is one for all", () => {
+    const rate = { tokens: 1, perMs: SECOND };
+    const of = (id: string, adapter: Adapter) => passingOf(adapter, chat(id))!;
+    const own = new SendGates();
+    const shared = new SendGates();
+    const kinds = (gates: SendGates, adapter: Adapter) =>
+      ["1", "1", "2"].map((id) => gates.enter(of(id, adapter), 0).kind);
+
+    expect(kinds(own, chatAdapter({ rate }))).toEqual(["pass", "wait", "pass"]);
+    expect(kinds(shared, chatAdapter({ rate: { ...rate, isShared: true } }))).toEqual([
+      "pass",
+      "wait",
+      "wait",
+    ]);
+  });
+
   test("opens after five failures in a row, lets one try through when its rest is over, and closes on an answer", () => {
     const gates = new SendGates();
-    const passing = { gate: "chat", rate: undefined };
+    const passing = { platform: "chat", bucket: "chat:1", rate: undefined };
     for (let failure = 0; failure < 4; failure++) gates.note(passing, down, 0);
     expect(gates.enter(passing, 0).kind).toBe("pass");
-    for (let failure = 0; failure < 5; failure++) gates.note(passing, down, 0);
+    gates.note(passing, down, 0);
 
     expect(gates.enter(passing, 1)).toMatchObject({ kind: "wait", why: "chat is down: ECONNREFUSED" });
     expect(gates.enter(passing, 30 * SECOND).kind).toBe("pass");
@@ -42,7 +58,7 @@ describe("a gate", () => {
       { kind: "refused", error: "403" },
     ] as const) {
       const gates = new SendGates();
-      const passing = { gate: "chat", rate: undefined };
+      const passing = { platform: "chat", bucket: "chat:1", rate: undefined };
       expect(gates.enter(passing, 0).kind).toBe("pass");
       for (let failure = 0; failure < 9; failure++) gates.note(passing, failure % 4 === 3 ? sign : down, 0);
       expect(gates.enter(passing, 0).kind).toBe("pass");
@@ -55,7 +71,7 @@ describe("an outbox behind gates", () => {
     const post = await openPost();
     const adapter = chatAdapter({ rate: { tokens: 1, perMs: MINUTE } });
     const outbox = post.outbox({ adapters: [adapter] });
-    await post.ledger.putDeliveries([message("a", chat("1")), message("b", chat("2"))], START);
+    await post.ledger.putDeliveries([message("a", chat("1")), message("b", chat("1"))], START);
     outbox.start();
     await post.next("delivery-delivered");
     await post.next("delivery-retry");

@@ -37,7 +37,7 @@ export function makeMattermostAdapter(
     repeatability: "blind",
     maxLength: MAX_LENGTH,
     lengthOf: (body) => toMarkdownDialect(body, "mattermost").length,
-    rate: { tokens: 10, perMs: SECOND },
+    rate: { tokens: 10, perMs: SECOND, isShared: true },
     addressForm: "<channel id>[:<post id>], or a configured webhook's name",
     parseAddress: hookAddress(ANY_ID, ANY_ID),
     unusable: () => whyUnusable(settings, "mattermost", "baseUrl and .token (or .webhook)"),

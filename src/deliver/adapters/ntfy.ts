@@ -30,7 +30,7 @@ export function makeNtfyAdapter(deps: PlatformDeps, settings: Settings<PlatformC
     repeatability: "blind",
     maxLength: MAX_BYTES,
     lengthOf: (body) => utf8Length(toPlain(body)),
-    rate: { tokens: 10, perMs: 10 * SECOND },
+    rate: { tokens: 10, perMs: 10 * SECOND, isShared: true },
     addressForm: "<topic>",
     parseAddress: chatAddress(/^[\w-]{1,64}$/),
     unusable: () => (settings.kind === "broken" ? settings.why : undefined),

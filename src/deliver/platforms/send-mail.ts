@@ -50,7 +50,8 @@ export async function sendMail(mailing: Mailing, signal: AbortSignal): Promise<S
   const connection = connect(mailing);
   const aborted = whenAborted(signal);
   const ended = new Promise<never>((_, reject) => {
-    connection.once("error", reject);
+    // `on`: a second error after the first must not be nobody's.
+    connection.on("error", reject);
     connection.once("end", () => reject(new Error("the connection ended")));
   });
   const stopped = aborted.promise.then(() => Promise.reject(signal.reason));
