@@ -134,7 +134,9 @@ describe("what the end of a run means for people", () => {
       outcome: failure("exited with code 1", { stderrTail: "df: no such disk\n" }),
     });
 
-    expect(deliveries.map(({ body }) => body).join("")).toContain("stderr ends with:\ndf: no such disk\n");
+    expect(deliveries.map(({ body }) => body).join("")).toContain(
+      "stderr ends with:\n```\ndf: no such disk\n```\n",
+    );
   });
 
   test("O1: an attempt that will be retried says nothing and leaves the streak alone", () => {

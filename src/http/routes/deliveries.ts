@@ -1,7 +1,7 @@
-// Deliveries: list, show, retry.
+// Deliveries: list, show, retry, dismiss.
 
 import * as z from "zod/mini";
-import { listDeliveries, retryDelivery, showDelivery } from "../../app/deliveries.ts";
+import { dismissDelivery, listDeliveries, retryDelivery, showDelivery } from "../../app/deliveries.ts";
 import { DELIVERY_STATES } from "../../records/delivery.ts";
 import { deliverySchema } from "../contract/runs.ts";
 import { numberParameter, textParameter, wordsParameter } from "../parameters.ts";
@@ -51,4 +51,14 @@ const retry = route({
   handle: async ({ context, path: { id = "" } }) => answer(await retryDelivery(context, id)),
 });
 
-export const deliveryRoutes: readonly Route[] = [list, show, retry];
+const dismiss = route({
+  method: "post",
+  path: "/deliveries/{id}/dismiss",
+  operationId: "dismissDelivery",
+  summary: "Lets a dead or unknown one rest, on a person's word.",
+  tag,
+  answers: one,
+  handle: async ({ context, path: { id = "" } }) => answer(await dismissDelivery(context, id)),
+});
+
+export const deliveryRoutes: readonly Route[] = [list, show, retry, dismiss];
