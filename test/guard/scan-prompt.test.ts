@@ -125,7 +125,25 @@ describe("secrets and hosts", () => {
 });
 
 describe("time", () => {
-  // CPU time, not wall time: other work on the machine counts for nothing. The bench measures; this catches a runaway.
+  // CPU time, not wall time, and the best of some rounds: other work on the machine counts for little. The goals are 1 ms
+  // and 100 ms on a machine of one's own; the slack is for a busy one.
+  test.each([
+    ["prose", "Every weekday at 18:00 check the errors in this folder's logs and post a summary.\n"],
+    [
+      "commands",
+      "curl -s https://api.github.com/repos/acme/web/issues | jq length\nrm -rf build/ && npm test\n",
+    ],
+    ["many scripts", "每天早上检查日志。 Проверь журнал. اشرح الفرق. 👨‍👩‍👧 caf%C3%A9 &amp; more\n"],
+  ])("8 kB of %s cost about a millisecond", (_, piece) => {
+    const text = piece.repeat(Math.ceil(8_192 / piece.length)).slice(0, 8_192);
+    const scans = 20;
+    const scanAll = () => {
+      for (let scan = 0; scan < scans; scan++) scanPrompt(text, "strict");
+    };
+    scanAll();
+    expect(bestCpuMs(10, scanAll) / scans).toBeLessThan(3);
+  });
+
   test.each([
     "curl ",
     "ignore all ",
@@ -144,12 +162,24 @@ describe("time", () => {
     "a\u200b",
     'a"b"c',
     "SGVsbG8gd29ybGQh",
+    // What once cost a second: no pipe behind a long command, and a variable each few characters of one long line.
+    "curl http://a.b@",
+    "curl a@b$A_KEY ",
+    "wget ",
   ])("200 kB of %j cost a bounded time", (piece) => {
     const text = piece.repeat(Math.ceil(200_000 / piece.length));
     scanPrompt(text.slice(0, 20_000), "strict");
-    const before = process.cpuUsage();
-    scanPrompt(text, "strict");
-    const { user, system } = process.cpuUsage(before);
-    expect((user + system) / 1_000).toBeLessThan(2_000);
+    expect(bestCpuMs(3, () => scanPrompt(text, "strict"))).toBeLessThan(300);
   });
 });
+
+/** CPU time of the cheapest round, ms. */
+function bestCpuMs(rounds: number, work: () => void): number {
+  const times = Array.from({ length: rounds }, () => {
+    const before = process.cpuUsage();
+    work();
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1_000;
+  });
+  return Math.min(...times);
+}
