@@ -78,6 +78,7 @@ function whenOpened(opened: () => Promise<Opened> | undefined, open: () => Promi
     write: async (id, data) => (await of(id)).write(id, data),
     closeStdin: async (id) => (await of(id)).closeStdin(id),
     kill: async (id) => (await of(id)).kill(id),
+    handOff: async (id) => (await of(id)).handOff(id),
     dispose: async () => (await opened())?.processes.dispose() ?? { ended: 0, survivors: 0 },
   };
 }

@@ -149,6 +149,14 @@ class RunProcesses implements Processes {
     return { process: snapshot(tracked), survivors, wasRunning };
   }
 
+  /** Its environment, and with it the connection to it, ends with the run. */
+  async handOff(id: string): Promise<BackgroundProcess> {
+    const { environment } = this.#find(id).record;
+    throw new Fault("input.refused", `a process in ${environment} ends with its run`, {
+      hint: "Only processes of the local environment, without a terminal, can be handed off.",
+    });
+  }
+
   dispose(): Promise<{ ended: number; survivors: number }> {
     this.#disposing ??= this.#endAll();
     return this.#disposing;

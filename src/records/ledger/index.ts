@@ -1,6 +1,7 @@
 // The ledger: one port, two engines (SQLite, PostgreSQL), one contract suite (test/contract/ledger).
 
 import type { Instant } from "../../kernel/time.ts";
+import type { BackgroundLedger } from "./background.ts";
 import type { BudgetLedger } from "./budgets.ts";
 import type { ClaimLedger } from "./claims.ts";
 import type { ModelCallLedger } from "./model-calls.ts";
@@ -19,6 +20,7 @@ export interface Ledger
     ReadingLedger,
     NodeLedger,
     BudgetLedger,
+    BackgroundLedger,
     ModelCallLedger {
   readonly engine: "sqlite" | "postgres";
   /** The ledger's wall clock: the database's on PostgreSQL, the caller's on SQLite. */

@@ -1,5 +1,6 @@
 // Rows and records: which column holds what, written once; `decode` does the rest for both engines.
 
+import type { BackgroundRecord } from "../../records/background.ts";
 import type { Cursor, Definition, Suspension } from "../../records/definition.ts";
 import type { Delivery } from "../../records/delivery.ts";
 import type { NodeRecord } from "../../records/node.ts";
@@ -106,6 +107,36 @@ export const PROCESS = {
   endedAt: "int",
   exitCode: "int",
 } as const satisfies ColumnsOf<ProcessRecord>;
+
+export const BACKGROUND = {
+  id: "text",
+  ownerRunId: "text",
+  session: "text",
+  environment: "text",
+  command: "text",
+  cwd: "text",
+  hostId: "text",
+  machineId: "text",
+  bootId: "text",
+  pid: "int",
+  startTime: "text",
+  processGroup: "int",
+  holderPid: "int",
+  holderStartTime: "text",
+  isSupervised: "bool",
+  persist: "bool",
+  state: "text",
+  exitCode: "int",
+  startedAt: "int",
+  endedAt: "int",
+  outputBytes: "int",
+  logFile: "text",
+  notify: "json",
+  progress: "text",
+  consumedAt: "int",
+  noticedAt: "int",
+  killRequestedAt: "int",
+} as const satisfies ColumnsOf<BackgroundRecord>;
 
 export const NODE = {
   id: "text",

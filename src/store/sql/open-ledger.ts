@@ -5,8 +5,10 @@ import { dirname } from "node:path";
 import { Fault, isFault } from "../../kernel/errors.ts";
 import { makeId, type Random } from "../../kernel/ids.ts";
 import type { Clock } from "../../kernel/time.ts";
+import type { BackgroundLedger } from "../../records/ledger/background.ts";
 import type { Ledger } from "../../records/ledger/index.ts";
 import type { HostIdentity } from "../../records/process.ts";
+import { backgroundPart } from "./background.ts";
 import * as budgets from "./budgets.ts";
 import { changeJob } from "./change-job.ts";
 import * as claims from "./claims.ts";
@@ -148,6 +150,7 @@ function makeLedger(store: Store, wakes: Wakes): Ledger {
     ...outboxPart(store),
     ...readingPart(store),
     ...spendingPart(store),
+    ...backgroundPart(store),
   };
 }
 
@@ -260,6 +263,7 @@ function readingPart(
   | keyof ReturnType<typeof claimPart>
   | keyof ReturnType<typeof outboxPart>
   | keyof ReturnType<typeof spendingPart>
+  | keyof BackgroundLedger
   | "engine"
   | "now"
   | "onChange"

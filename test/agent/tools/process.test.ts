@@ -55,6 +55,7 @@ function scripted() {
     write: async (id, data) => void asked.push(["write", id, data]),
     closeStdin: async (id) => void asked.push(["close", id]),
     kill: async () => ({ process: { ...PROCESS, state: "killed" }, survivors: 1, wasRunning: true }),
+    handOff: async () => ({ ...PROCESS, ownerRunId: undefined }),
     dispose: async () => ({ ended: 0, survivors: 0 }),
   };
   return { asked, tool: makeProcessTool(processes) };

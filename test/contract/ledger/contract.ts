@@ -1,6 +1,7 @@
 // The ledger's contract: one suite, run on every driver. Each file tells the rules of one part of the port.
 
 import { describe } from "vitest";
+import { backgroundRules } from "./background.ts";
 import { budgetRules } from "./budgets.ts";
 import { claimRules } from "./claims.ts";
 import { definitionRules } from "./definitions.ts";
@@ -21,5 +22,6 @@ export function ledgerContract(name: string, open: () => Promise<Bench>): void {
     outboxRules(open);
     readingRules(open);
     budgetRules(open);
+    backgroundRules(open);
   });
 }

@@ -19,7 +19,7 @@ const HAND_CLOCK = `
 const EMPTY = [
   ...["cursors", "definitions", "suspensions", "runs", "slotSummaries", "runEvents", "resolutions"],
   ...["deliveries", "deliveryTombstones", "processes", "nodes", "documents", "changeClock"],
-  ...["budgets", "modelCallSums"],
+  ...["budgets", "modelCallSums", "backgroundProcesses"],
 ]
   .map((table) => `DELETE FROM "${table}";`)
   .join("\n");

@@ -4,10 +4,12 @@ import type { Dialect } from "../dialect.ts";
 import { ledgerTables } from "./0001-ledger.ts";
 import { clockColumns } from "./0002-clock.ts";
 import { agentTables } from "./0003-agents.ts";
+import { backgroundTable } from "./0004-background.ts";
 
 /** Number n of the list takes a database from version n − 1 to n. */
 export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = [
   ledgerTables,
   clockColumns,
   agentTables,
+  backgroundTable,
 ];
