@@ -2,7 +2,6 @@
 
 import { jobTargets, requireRoute } from "../deliver/route.ts";
 import { selectorText } from "../deliver/targets.ts";
-import { prepareScript } from "../execute/prepare-script.ts";
 import { Fault, isFault, sayFault } from "../kernel/errors.ts";
 import { formatInstant, type Instant } from "../kernel/time.ts";
 import type { AgentWork } from "../records/agent-work.ts";
@@ -14,6 +13,7 @@ import { isPast, parseSchedule } from "../schedule/grammar.ts";
 import { checkJitter } from "../schedule/jitter.ts";
 import { nextSlot } from "../schedule/next-slot.ts";
 import type { Context } from "./context.ts";
+import { checkScriptPlace } from "./environments.ts";
 import { unsupportedWork } from "./work.ts";
 
 export interface CheckedDocument {
@@ -39,7 +39,7 @@ export interface CheckOptions {
 
 /**
  * Everything a surface checks at creation and change. Throws `schedule.*`, `target.*`, `script.*`, `job.invalid`,
- * `input.refused` (work this version cannot do).
+ * `environment.unusable`, `input.refused` (work this version cannot do).
  */
 export async function checkDocument(
   context: Context,
@@ -130,14 +130,7 @@ async function checkWork(context: Context, job: Job, options: CheckOptions): Pro
   }
   if (job.work.kind === "agent") return checkAgentWork(context, { job, agent: job.work.agent }, options);
   if (job.work.kind !== "script") return;
-  const { script, args } = job.work;
-  await prepareScript(context.scriptPlace, {
-    script,
-    args,
-    workdir: job.workdir,
-    env: job.env,
-    timezone: job.timezone,
-  });
+  await checkScriptPlace(context, job, job.work);
 }
 
 /** Loaded for agents only: what judges them brings models and skills along. */

@@ -119,7 +119,7 @@ class Node implements NightshiftNode {
     this.#runner = new Runner({
       ...context,
       work: {
-        script: scriptWork(commands),
+        script: scriptWork(context, commands),
         agent: agentWork({ context, commands, ...options.agent }),
         ...context.work,
       },

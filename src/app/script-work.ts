@@ -1,10 +1,19 @@
 // Script jobs as a kind of work: the execute room with what this home gives it.
 
+import { join } from "node:path";
 import { makeMarkIndex } from "../execute/mark-index.ts";
 import type { PipePool } from "../execute/pipe-pool.ts";
-import { runScript, type ScriptDeps } from "../execute/run-script.ts";
+import { type RecordScript, runScript, type ScriptDeps } from "../execute/run-script.ts";
+import { outcomeOfPreflight } from "../execute/script-outcome.ts";
 import { makeId } from "../kernel/ids.ts";
+import type { EnvironmentSpec } from "../records/environment-spec.ts";
+import type { Job } from "../records/job.ts";
+import type { Outcome } from "../records/outcome.ts";
+import type { RunContext } from "../records/run-context.ts";
+import { agentTempFolder } from "./agent/temp-folder.ts";
 import type { Context } from "./context.ts";
+import { environmentOf, isPlainLocal } from "./environments.ts";
+import { isRepeatable } from "./plan-closing.ts";
 import { type DoWork, preflightFailure } from "./work.ts";
 
 /** What scripts and other commands of this node run with; one per node: marks and pipes are shared by its runs. */
@@ -23,10 +32,32 @@ export function scriptDeps(context: Context, pipes: PipePool): ScriptDeps {
   };
 }
 
-export function scriptWork(deps: ScriptDeps): DoWork {
+export function scriptWork(context: Context, deps: ScriptDeps): DoWork {
   return ({ job }, ctx) => {
     if (job.work.kind !== "script") return Promise.resolve(preflightFailure("this is no script job"));
-    const { script, args } = job.work;
-    return runScript(deps, { script, args, workdir: job.workdir, env: job.env, timezone: job.timezone }, ctx);
+    return runJobScript({ context, commands: deps }, { job, ...job.work }, { ctx });
   };
+}
+
+/** A script of a job, in the job's environment: its own work, or what runs before its agent. */
+export async function runJobScript(
+  { context, commands }: { context: Context; commands: ScriptDeps },
+  { job, script, args }: { job: Job; script: string; args: readonly string[] },
+  { ctx, record }: { ctx: RunContext; record?: RecordScript },
+): Promise<Outcome> {
+  const work = { script, args, workdir: job.workdir, env: job.env, timezone: job.timezone };
+  let spec: EnvironmentSpec;
+  try {
+    spec = environmentOf(context, job);
+  } catch (error) {
+    return outcomeOfPreflight(error);
+  }
+  if (isPlainLocal(spec)) return runScript(commands, work, ctx, record);
+  const { runScriptInside } = await import("../execute/run-script-inside.ts");
+  const place = {
+    spec,
+    isRepeatable: isRepeatable(job.effects),
+    tempFolder: join(agentTempFolder(context.home.paths), ctx.run.id),
+  };
+  return runScriptInside(commands, work, { ctx, place, ...(record && { record }) });
 }

@@ -58,7 +58,8 @@ export function makeTail(maxBytes: number): Tail {
   };
 }
 
-function decodeTail(bytes: Buffer, isTruncated: boolean): string {
+/** Text of kept bytes (I2); where the head was cut, it starts at a whole line if one begins soon, else at a whole character. */
+export function decodeTail(bytes: Buffer, isTruncated: boolean): string {
   let start = 0;
   if (isTruncated) {
     const newline = bytes.subarray(0, LINE_SEARCH).indexOf(10);

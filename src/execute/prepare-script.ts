@@ -1,12 +1,20 @@
 // Everything about a script job that can be known before it runs (law 8): used when a job is created, and again
 // right before each run.
 
+import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { basename, isAbsolute, join } from "node:path";
 import { Fault } from "../kernel/errors.ts";
 import { DEFAULT_PATH } from "./command-env.ts";
-import { type NodeProgram, readScript, resolveScript } from "./script-path.ts";
+import {
+  type Interpreter,
+  interpretersElsewhere,
+  type NodeProgram,
+  readBytes,
+  readScript,
+  resolveScript,
+} from "./script-path.ts";
 
 export interface ScriptWork {
   /** Relative to the scripts folder. */
@@ -48,6 +56,29 @@ export async function prepareScript(place: ScriptPlace, work: ScriptWork): Promi
     command: interpreter.command,
     args: [...interpreter.args, path, ...work.args],
     workdir,
+  };
+}
+
+export interface ScriptForElsewhere {
+  /** Its file's name, which `$0` ends with inside. */
+  name: string;
+  bytes: Uint8Array;
+  sha256: string;
+  /** Best first, by their names inside. */
+  interpreters: Interpreter[];
+  workdir: string | undefined;
+}
+
+/** As `prepareScript`, for a script that is brought into another place: which interpreter it has is only known there. */
+export async function prepareForElsewhere(place: ScriptPlace, work: ScriptWork): Promise<ScriptForElsewhere> {
+  const path = await resolveScript(place.scriptsFolder, work.script);
+  const bytes = readBytes(path);
+  return {
+    name: basename(path),
+    bytes,
+    sha256: createHash("sha256").update(bytes).digest("hex"),
+    interpreters: interpretersElsewhere(path, bytes.subarray(0, 1_024).toString("latin1")),
+    workdir: await checkWorkdir(work.workdir, place.nodeEnv.HOME ?? homedir()),
   };
 }
 

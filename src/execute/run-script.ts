@@ -17,8 +17,11 @@ export interface ScriptDeps extends ScriptPlace, CommandDeps {
   workspacesFolder: string;
 }
 
-/** Commits the script's process before it is released, with the digest of what is about to run (D5). */
-export type RecordScript = (process: ProcessRecord, scriptSha256: string) => Promise<boolean>;
+/**
+ * Commits the script's process before it is released, with the digest of what is about to run (D5). Undefined = it will
+ * have no process of this machine.
+ */
+export type RecordScript = (process: ProcessRecord | undefined, scriptSha256: string) => Promise<boolean>;
 
 /**
  * Runs a script to its Outcome. Rejects only when `record` does (nothing has begun then). When it answers false and the

@@ -87,10 +87,32 @@ export async function interpreterFor(resolved: string, head: string, machine: Ma
   if (ending === ".js" || ending === ".mjs" || ending === ".cjs")
     return { command: machine.node.path, args: [] };
   if (ending === ".ts") return { command: machine.node.path, args: typeStripping(machine.node) };
-  throw new Fault("script.path", `nothing says what runs ${resolved}`, {
+  throw nothingRuns(resolved);
+}
+
+function nothingRuns(resolved: string): Fault {
+  return new Fault("script.path", `nothing says what runs ${resolved}`, {
     hint: `Give it a first line such as #!/usr/bin/env bash, or one of the endings ${SCRIPT_ENDINGS.join(" ")}.`,
   });
 }
+
+/**
+ * What may run a script in another place, best first, by the names it has there: what is installed is only known inside.
+ * Throws `script.path` when nothing names an interpreter.
+ */
+export function interpretersElsewhere(resolved: string, head: string): Interpreter[] {
+  const shebang = parseShebang(head);
+  if (shebang) return [shebang];
+  const ending = extname(resolved).toLowerCase();
+  if (ending === ".sh" || ending === ".bash") return [program("bash"), program("sh")];
+  if (ending === ".py") return [program("python3")];
+  if (ending === ".js" || ending === ".mjs" || ending === ".cjs") return [program("node")];
+  if (ending === ".ts") return [{ command: "node", args: TYPE_STRIPPING }];
+  throw nothingRuns(resolved);
+}
+
+/** Understood by every Node since 22.6. */
+const TYPE_STRIPPING = ["--experimental-strip-types", "--disable-warning=ExperimentalWarning"];
 
 /** Node's options for a TypeScript file. @source Node: the option came with 22.6 and is the default from 22.18 and 23.6. */
 export function typeStripping(node: NodeProgram): string[] {
@@ -101,7 +123,7 @@ export function typeStripping(node: NodeProgram): string[] {
     });
   if (major > 23 || (major === 22 && minor >= 18) || (major === 23 && minor >= 6)) return [];
   // The warning would be the first line of every alert.
-  return ["--experimental-strip-types", "--disable-warning=ExperimentalWarning"];
+  return [...TYPE_STRIPPING];
 }
 
 function refusal(path: string): string | undefined {
@@ -119,7 +141,8 @@ function pathFault(path: string, why: string, scriptsFolder: string): Fault {
   });
 }
 
-function readBytes(resolved: string): Buffer {
+/** The bytes of a resolved script. Throws `script.missing`. */
+export function readBytes(resolved: string): Buffer {
   try {
     return readFileSync(resolved);
   } catch (cause) {

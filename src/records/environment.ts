@@ -70,6 +70,8 @@ export interface Environment {
   label: string;
   /** Where sessions start. Absolute, inside. */
   cwd: string;
+  /** A folder inside that only this environment uses, 0700, absolute. Gone with it. */
+  ownFolder: string;
   /** Runs one shell command (bash, else sh). Exported variables and the directory persist to later calls. */
   exec(command: string, options: ExecOptions): Promise<CommandResult>;
   spawn(command: string, options: SpawnOptions): Promise<SpawnedCommand>;

@@ -4,11 +4,12 @@
 import { scanPrompt } from "../../agent/guard/scan-prompt.ts";
 import { openSkills } from "../../agent/skills/open-skills.ts";
 import { findCommand } from "../../execute/find-command.ts";
-import { checkWorkdir, prepareScript } from "../../execute/prepare-script.ts";
+import { checkWorkdir } from "../../execute/prepare-script.ts";
 import { Fault, nearestWord } from "../../kernel/errors.ts";
 import type { AgentWork } from "../../records/agent-work.ts";
 import type { Job } from "../../records/job.ts";
 import type { Context } from "../context.ts";
+import { checkScriptPlace, requireEnvironment, requireThisMachine } from "../environments.ts";
 import { agentModels } from "./agent-models.ts";
 import { grantToolsets } from "./toolsets.ts";
 
@@ -77,9 +78,10 @@ async function checkRunner(context: Context, job: Job, command: string): Promise
 }
 
 async function checkPlace(context: Context, job: Job, agent: AgentWork): Promise<void> {
-  const { workdir, env, timezone } = job;
-  if (agent.script === undefined) await checkWorkdir(workdir, context.env.HOME ?? "/");
-  else await prepareScript(context.scriptPlace, { script: agent.script, args: [], workdir, env, timezone });
+  if (agent.runner) requireThisMachine(context, job);
+  if (agent.script !== undefined) return checkScriptPlace(context, job, { script: agent.script, args: [] });
+  await checkWorkdir(job.workdir, context.env.HOME ?? "/");
+  await requireEnvironment(context, job);
 }
 
 /** At creation: `contextFrom` names jobs that exist, or `self`. Throws `input.not-found`. */

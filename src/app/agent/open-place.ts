@@ -9,14 +9,16 @@ import { checkWorkdir } from "../../execute/prepare-script.ts";
 import { leaveWorkspace, redactWith, type ScriptDeps } from "../../execute/run-script.ts";
 import { openWorkspace } from "../../execute/workspace.ts";
 import type { Redact } from "../../kernel/redact.ts";
+import { SECOND } from "../../kernel/time.ts";
 import type { Processes } from "../../records/background.ts";
 import type { Environment } from "../../records/environment.ts";
-import { parseEnvironmentSpec } from "../../records/environment-spec.ts";
 import type { Job } from "../../records/job.ts";
 import type { Outcome } from "../../records/outcome.ts";
 import type { RunContext } from "../../records/run-context.ts";
 import { JOBLESS_FOLDER } from "../../store/files/output-files.ts";
 import type { Context } from "../context.ts";
+import { environmentOf } from "../environments.ts";
+import { isRepeatable } from "../plan-closing.ts";
 import { agentTempFolder } from "./temp-folder.ts";
 
 export interface Place {
@@ -34,15 +36,18 @@ export interface Place {
   close(outcome: Outcome | undefined): Promise<void>;
 }
 
+/** A silent command's CPU time is looked at so often, and several times within a short limit of silence (L14). */
+const CPU_SAMPLE_MS = 5 * SECOND;
+
 /** Throws `job.invalid`, `environment.*`. Whatever was opened by then is closed. */
 export async function openPlace(
   { context, commands }: { context: Context; commands: ScriptDeps },
   job: Job,
   ctx: RunContext,
 ): Promise<Place> {
-  const { home, config } = context;
+  const { home } = context;
   const env = commandEnv({ ...commands, ...ctx, jobEnv: job.env, timezone: job.timezone });
-  const spec = parseEnvironmentSpec(job.environment, config.environments);
+  const spec = environmentOf(context, job);
   const workdir = await checkWorkdir(job.workdir, context.env.HOME ?? "/");
   const workspace =
     workdir === undefined ? await openWorkspace(home.paths.workspacesFolder, ctx.run.id) : undefined;
@@ -64,12 +69,14 @@ export async function openPlace(
     nodeEnv: context.env,
     workdir: workdir ?? workspace ?? home.paths.workspacesFolder,
     tempFolder,
+    signal: ctx.signal,
     ...(commands.pipes && { pipes: commands.pipes }),
   };
   try {
     const environment = await openEnvironment(deps, spec, {
       // A skill that a run could change would instruct the next one.
       hide: { folders: [home.paths.root], except: allowed, readable: [home.paths.skillsFolder] },
+      isRepeatable: isRepeatable(job.effects),
     });
     const processes = makeProcesses({ ...deps, environment, redact, ownerRunId: ctx.run.id });
     const close = async (outcome: Outcome | undefined) => {

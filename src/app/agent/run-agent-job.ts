@@ -58,13 +58,13 @@ type Awake = { kind: "awake"; script: ScriptReport | undefined } | { kind: "ende
 
 /** The script that runs first says whether there is anything to do (U3). */
 async function wake(
-  { commands }: AgentDeps,
+  deps: AgentDeps,
   { job, agent }: AgentJob,
   run: { ctx: RunContext; starter: Starter },
 ): Promise<Awake> {
   const { script } = agent;
   if (script === undefined) return { kind: "awake", script: undefined };
-  const answer = await runPreRunScript(commands, { job, agent, script }, run);
+  const answer = await runPreRunScript(deps, { job, agent, script }, run);
   if (answer.kind === "ended") return answer;
   if (answer.kind === "failed") {
     const { stdout, message, stderrTail } = answer;

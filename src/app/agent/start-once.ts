@@ -4,8 +4,11 @@ import type { ProcessRecord } from "../../records/process.ts";
 import type { RunContext } from "../../records/run-context.ts";
 
 export interface Starter {
-  /** Commits `running`, with the process that waits to be released; later processes are added. False = nothing may begin. */
-  record(process: ProcessRecord, scriptSha256?: string): Promise<boolean>;
+  /**
+   * Commits `running`, with the process that waits to be released, if there is one here; later processes are added.
+   * False = nothing may begin.
+   */
+  record(process: ProcessRecord | undefined, scriptSha256?: string): Promise<boolean>;
   /** Commits `running`, if nothing has yet. */
   begin(): Promise<boolean>;
 }
@@ -17,7 +20,10 @@ export function startOnce(ctx: RunContext): Starter {
     return hasBegun;
   };
   return {
-    record: (process, sha256) => (hasBegun ? ctx.addProcess(process) : begin(process, sha256)),
+    async record(process, sha256) {
+      if (!hasBegun) return begin(process, sha256);
+      return process ? ctx.addProcess(process) : ctx.abortReason() === undefined;
+    },
     begin: async () => (hasBegun ? ctx.abortReason() === undefined : begin()),
   };
 }

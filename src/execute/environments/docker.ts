@@ -47,7 +47,7 @@ export async function openDocker(deps: EnvironmentDeps, spec: DockerSpec): Promi
         ...options,
       }),
   };
-  await haveImage(docker);
+  await haveImage(docker, deps.signal);
   try {
     await startContainer(deps, docker);
     return makeShellEnvironment(deps, await makePlace(deps, docker));
@@ -88,7 +88,10 @@ interface Docker {
   spec: DockerSpec;
   label: string;
   environmentId: string;
-  run(args: string[], options?: { timeoutMs?: number; stdin?: string }): Promise<ClientAnswer>;
+  run(
+    args: string[],
+    options?: { timeoutMs?: number; stdin?: string; signal?: AbortSignal },
+  ): Promise<ClientAnswer>;
 }
 
 async function findEngine(nodeEnv: EnvironmentDeps["nodeEnv"], { engine }: DockerSpec): Promise<string> {
@@ -101,7 +104,7 @@ async function findEngine(nodeEnv: EnvironmentDeps["nodeEnv"], { engine }: Docke
   });
 }
 
-async function haveImage(docker: Docker): Promise<void> {
+async function haveImage(docker: Docker, signal: AbortSignal | undefined): Promise<void> {
   const { spec, engine } = docker;
   const inspected = await docker.run(["image", "inspect", "--format", "{{.Id}}", "--", spec.image]);
   if (inspected.exitCode === 0) return;
@@ -114,7 +117,10 @@ async function haveImage(docker: Docker): Promise<void> {
   const pulled =
     spec.pull === "never"
       ? undefined
-      : await docker.run(["pull", "--", spec.image], { timeoutMs: PULL_TIMEOUT_MS });
+      : await docker.run(["pull", "--", spec.image], {
+          timeoutMs: PULL_TIMEOUT_MS,
+          ...(signal && { signal }),
+        });
   if (pulled?.exitCode === 0) return;
   throw new Fault(
     "environment.unusable",

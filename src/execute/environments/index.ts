@@ -65,6 +65,15 @@ export async function checkEnvironment(deps: CheckDeps, spec: EnvironmentSpec): 
   }
 }
 
+/** Throws `environment.unusable` with the check's own words when it cannot be used here. */
+export async function requireUsable(deps: CheckDeps, spec: EnvironmentSpec): Promise<void> {
+  const answer = await checkEnvironment(deps, spec);
+  if (answer.usable) return;
+  throw new Fault("environment.unusable", `environment ${formatEnvironment(spec)}: ${answer.why}`, {
+    hint: answer.hint,
+  });
+}
+
 /** The table's types tie name and spec together; TypeScript cannot see it through an index. */
 function entryOf(spec: EnvironmentSpec): BackendEntry<EnvironmentSpec> {
   return TABLE[spec.backend] as BackendEntry<EnvironmentSpec>;

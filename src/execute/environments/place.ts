@@ -25,8 +25,10 @@ export interface EnvironmentDeps {
   workdir: string;
   /** A private folder (0700) of the run; what is made in it goes with `dispose`. */
   tempFolder: string;
-  /** TERM → KILL. Default 2 s. */
-  graceMs?: number;
+  /** TERM → KILL. Default 2 s. Asked for at each use. */
+  readonly graceMs?: number;
+  /** Ends what may take long while opening: fetching an image. `openEnvironment` then rejects with its reason. */
+  signal?: AbortSignal;
   /** Between looks at CPU time while a command is silent. Default 5 s. */
   cpuSampleMs?: number;
   pipes?: PipePool;

@@ -40,6 +40,9 @@ export async function openRecreating(open: () => Promise<Environment>): Promise<
     backend,
     label,
     cwd,
+    get ownFolder() {
+      return current.ownFolder;
+    },
     exec,
     spawn: (command, options) => current.spawn(command, options),
     readFile: (path, options) => current.readFile(path, options),

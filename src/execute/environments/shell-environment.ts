@@ -56,6 +56,7 @@ export function makeShellEnvironment(deps: EnvironmentDeps, place: Place): Envir
     backend: place.backend,
     label: place.label,
     cwd: place.cwd,
+    ownFolder: place.stateFolder,
     async exec(command, options) {
       whileOpen();
       return exec(opened, command, options);
@@ -101,7 +102,10 @@ async function exec(opened: Opened, command: string, options: ExecOptions): Prom
   const launched = await launch(opened, { command, callId, options, isKept: true });
   const callDeps = {
     clock: deps.clock,
-    graceMs: deps.graceMs ?? DEFAULT_GRACE_MS,
+    // Asked for when it is needed: whoever is in a hurry shortens it meanwhile (L13).
+    get graceMs() {
+      return deps.graceMs ?? DEFAULT_GRACE_MS;
+    },
     cpuSampleMs: deps.cpuSampleMs ?? DEFAULT_CPU_SAMPLE_MS,
   };
   const end = await runCall(callDeps, place, { callId, nonce: callId, launched, options });

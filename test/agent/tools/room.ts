@@ -15,6 +15,7 @@ export function shellEnvironment(cwd: string, env: Record<string, string> = {}):
     backend: "local",
     label: "local",
     cwd,
+    ownFolder: cwd,
     exec: (command, options) => run(command, { cwd, ...options, env: { ...env, ...options.env } }),
     spawn: () => Promise.reject(new Error("these tests start no background process")),
     async readFile(path, { maxBytes = Number.POSITIVE_INFINITY }) {

@@ -1,0 +1,58 @@
+// Which environment a job means, and whether it can be had here (DESIGN §8, law 8).
+//
+// I1. A job whose environment cannot be used is refused when it is made and blocked when it is due: nothing ever runs in
+//     another place than the one it names.
+
+import { requireUsable } from "../execute/environments/index.ts";
+import { prepareForElsewhere, prepareScript, type ScriptWork } from "../execute/prepare-script.ts";
+import { Fault } from "../kernel/errors.ts";
+import {
+  type EnvironmentSpec,
+  formatEnvironment,
+  parseEnvironmentSpec,
+} from "../records/environment-spec.ts";
+import type { Job } from "../records/job.ts";
+import type { Context } from "./context.ts";
+
+/** Reads a job's environment, or a name from config.yaml. Throws `input.invalid`. */
+export function environmentOf(
+  { config }: Pick<Context, "config">,
+  { environment }: Pick<Job, "environment">,
+): EnvironmentSpec {
+  return parseEnvironmentSpec(environment, config.environments);
+}
+
+/** This machine as it is: no sandbox and no limits. */
+export function isPlainLocal(spec: EnvironmentSpec): boolean {
+  return spec.backend === "local" && !spec.sandbox && !spec.limits && (spec.scope ?? "run") === "run";
+}
+
+/** Throws `input.invalid` or `environment.unusable`, with what to do about it. */
+export async function requireEnvironment(context: Context, job: Job): Promise<EnvironmentSpec> {
+  const spec = environmentOf(context, job);
+  if (!isPlainLocal(spec)) await requireUsable({ nodeEnv: context.env, clock: context.clock }, spec);
+  return spec;
+}
+
+/** A script and the place it runs in. Throws `script.*`, `job.invalid`, `input.invalid`, `environment.unusable`. */
+export async function checkScriptPlace(
+  context: Context,
+  job: Job,
+  script: Pick<ScriptWork, "script" | "args">,
+): Promise<void> {
+  const { workdir, env, timezone } = job;
+  const work = { ...script, workdir, env, timezone };
+  const isHere = isPlainLocal(environmentOf(context, job));
+  // Which interpreters another place has is only known inside.
+  await (isHere ? prepareScript(context.scriptPlace, work) : prepareForElsewhere(context.scriptPlace, work));
+  await requireEnvironment(context, job);
+}
+
+/** A command agent is a program of this machine. Throws `job.invalid` for any other place. */
+export function requireThisMachine(context: Context, job: Job): void {
+  const spec = environmentOf(context, job);
+  if (isPlainLocal(spec)) return;
+  throw new Fault("job.invalid", `an agent that is a command cannot run in ${formatEnvironment(spec)}`, {
+    hint: "Leave `environment` out, or use an agent with a model.",
+  });
+}
