@@ -10,6 +10,13 @@ import { closesFence, fenceOpening } from "./rendering/markdown.ts";
 
 /** More parts than this flood a chat: the rest is named and left in the archive. */
 const MAX_PARTS = 20;
+/**
+ * A text this many times longer than its platform allows is not measured: markup that vanishes is never that much of it,
+ * and measuring a megabyte to learn that it is too long would hold up the run's closing.
+ */
+const MOST_MARKUP = 8;
+/** Added to what is looked at of an endless line, so that no link is judged by its half. */
+const WINDOW_MARGIN = 4_000;
 
 export interface SplitOptions {
   /** In the platform's unit; Infinity = one part. */
@@ -38,12 +45,11 @@ export function splitMessage(text: string, options: SplitOptions): string[] {
 export function splitParts(text: string, options: SplitOptions): MessagePart[] {
   if (text === "") return [];
   const { maxLength, maxParts = MAX_PARTS, lengthOf = (body) => body.length } = options;
-  if (maxLength === Number.POSITIVE_INFINITY || lengthOf(text) <= maxLength)
-    return [{ slice: text, body: text }];
-  const source = new Source(text);
+  const isShort = (body: string) => body.length <= maxLength * MOST_MARKUP && lengthOf(body) <= maxLength;
+  if (maxLength === Number.POSITIVE_INFINITY || isShort(text)) return [{ slice: text, body: text }];
+  const source = new Source(text, maxLength);
   const cutNote = options.cutNote ?? "[cut: the whole text is in the run's output file]";
-  const fits = (body: string, note = "") =>
-    lengthOf(`${body}${note}\n(${maxParts}/${maxParts})`) <= maxLength;
+  const fits = (body: string, note = "") => isShort(`${body}${note}\n(${maxParts}/${maxParts})`);
   const parts: MessagePart[] = [];
   let wasCut = false;
   for (let start = 0; start < text.length && !wasCut; ) {
@@ -81,10 +87,12 @@ interface Line {
 /** A text with its lines and the fence each stands in. */
 class Source {
   readonly #text: string;
+  readonly #maxLength: number;
   readonly #lines: Line[] = [];
 
-  constructor(text: string) {
+  constructor(text: string, maxLength: number) {
     this.#text = text;
+    this.#maxLength = maxLength;
     let fence: Fence | undefined;
     for (let start = 0; start < text.length; ) {
       const newline = text.indexOf("\n", start);
@@ -107,7 +115,8 @@ class Source {
   /** Where the part that begins at `start` ends; always after `start`. */
   endOfPart(start: number, fits: Fits): number {
     const first = this.#lineAt(start);
-    const count = furthest(this.#lines.length - first, (lines) =>
+    const guess = this.#lineAt(start + this.#maxLength) - first;
+    const count = furthest({ max: this.#lines.length - first, guess }, (lines) =>
       fits(this.compose(start, this.#lines[first + lines - 1]?.end ?? 0)),
     );
     if (count === 0) return this.#endInLine(start, first, fits);
@@ -132,30 +141,42 @@ class Source {
     return opensFence && last > first ? opening.start : lineEnd(last);
   }
 
+  /** Where to cut a line of which only the beginning fits behind what stands before it. */
   #endBetweenWords(start: number, line: Line, fits: Fits): number | undefined {
-    const text = this.#text.slice(line.start, line.end);
-    const [words = []] = breakPoints(text, line.fence !== undefined);
-    const count = furthest(words.length, (number) =>
-      fits(this.compose(start, line.start + (words[number - 1] ?? 0))),
-    );
-    const point = words[count - 1];
-    return point === undefined ? undefined : line.start + point;
+    const [words = []] = this.#breakPoints(line.start, line);
+    return this.#lastFitting({ start, from: line.start, points: words }, fits);
   }
 
-  /** A line too long for a part. */
+  /** A line too long for a part. A break that leaves a stub is better than half a link. */
   #endInLine(start: number, index: number, fits: Fits): number {
-    const end = this.#lines[index]?.end ?? this.#text.length;
-    const line = this.#text.slice(start, end);
-    for (const points of breakPoints(line, this.#fenceAt(start) !== undefined)) {
-      const count = furthest(points.length, (number) =>
-        fits(this.compose(start, start + (points[number - 1] ?? 0))),
-      );
-      const point = points[count - 1];
-      // A break in the first half would leave a stub, but a stub is better than half a link.
-      if (point !== undefined) return start + point;
+    const line = this.#lines[index];
+    for (const points of line ? this.#breakPoints(start, line) : []) {
+      const end = this.#lastFitting({ start, from: start, points }, fits);
+      if (end !== undefined) return end;
     }
     // Not one character fits: it is sent all the same, or nothing ever would be.
-    return start + (/^./su.exec(line)?.[0].length ?? 1);
+    return start + (/^./su.exec(this.#text.slice(start, start + 2))?.[0].length ?? 1);
+  }
+
+  #lastFitting(
+    { start, from, points }: { start: number; from: number; points: readonly number[] },
+    fits: Fits,
+  ): number | undefined {
+    const guess = points.filter((point) => from + point - start <= this.#maxLength).length;
+    const count = furthest({ max: points.length, guess }, (number) =>
+      fits(this.compose(start, from + (points[number - 1] ?? 0))),
+    );
+    const point = points[count - 1];
+    return point === undefined ? undefined : from + point;
+  }
+
+  /** Of an endless line only as much is looked at as can go into a part. */
+  *#breakPoints(from: number, line: Line): Generator<readonly number[]> {
+    const windowEnd = from + this.#maxLength * MOST_MARKUP;
+    const isCut = windowEnd + WINDOW_MARGIN < line.end;
+    const text = this.#text.slice(from, isCut ? windowEnd + WINDOW_MARGIN : line.end);
+    for (const points of breakPoints(text, line.fence !== undefined))
+      yield isCut ? points.filter((point) => from + point <= windowEnd) : points;
   }
 
   #fenceAt(offset: number): Fence | undefined {
@@ -180,15 +201,20 @@ function fenceAfter(line: string, fence: Fence | undefined): Fence | undefined {
   return opening && { mark: opening.mark, opening: `${opening.mark}${opening.language}` };
 }
 
-/** The largest number in [0, max] that fits, by doubling, then halving: the cost is that of one part, not of the rest. */
-function furthest(max: number, fits: (count: number) => boolean): number {
+/** The largest number in [0, max] that fits, from a guess by doubling, then halving: the cost is one part's, not the rest's. */
+function furthest({ max, guess }: { max: number; guess: number }, fits: (count: number) => boolean): number {
   let low = 0;
-  let step = 1;
-  while (low + step <= max && fits(low + step)) {
-    low += step;
-    step *= 2;
-  }
-  let high = Math.min(max + 1, low + step);
+  let high = max + 1;
+  const first = Math.min(Math.max(guess, 1), max);
+  if (max > 0 && fits(first)) {
+    low = first;
+    let step = 1;
+    while (low + step <= max && fits(low + step)) {
+      low += step;
+      step *= 2;
+    }
+    high = Math.min(high, low + step);
+  } else high = Math.min(high, first);
   while (high - low > 1) {
     const middle = (low + high) >> 1;
     if (fits(middle)) low = middle;

@@ -140,3 +140,21 @@ test("a fence is closed in every part", () => {
     }),
   );
 });
+
+test.each([
+  ["ASCII", "x".repeat(1_000_000)],
+  ["words", "word ".repeat(200_000)],
+  ["stars", "*a".repeat(500_000)],
+  ["Chinese", "夜班".repeat(500_000)],
+  ["short lines", "a\n".repeat(500_000)],
+])("a megabyte of %s in one message does not hold up the run's closing", (_name, text) => {
+  const started = performance.now();
+
+  const parts = splitParts(text, {
+    maxLength: 4_000,
+    lengthOf: (body) => visibleLength(toTelegramHtml(body)),
+  });
+
+  expect(parts).toHaveLength(20);
+  expect(performance.now() - started).toBeLessThan(5_000);
+});
