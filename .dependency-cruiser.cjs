@@ -49,7 +49,7 @@ module.exports = {
       to: {
         dependencyTypes: ["npm-dev"],
         pathNot:
-          "node_modules/(@ai-sdk/[^/]+|@hono/node-server|@modelcontextprotocol/sdk|@types|commander|hono|html-to-text|kysely|mqtt|nodemailer|yaml|zod)/",
+          "node_modules/(@ai-sdk/[^/]+|@hono/node-server|@marcbachmann/cel-js|@modelcontextprotocol/sdk|@types|commander|hono|html-to-text|kysely|mqtt|nodemailer|yaml|zod)/",
       },
     },
     {
@@ -58,7 +58,7 @@ module.exports = {
       severity: "error",
       from: { path: "^src/" },
       to: {
-        path: "^src/(agent/(models/sdk|tools/html-text|tools/mcp-sdk)|deliver/platforms/send-mail)\\.ts$",
+        path: "^src/(agent/(models/sdk|tools/html-text|tools/mcp-sdk)|deliver/platforms/send-mail|orchestrate/expressions/expression)\\.ts$",
         dependencyTypesNot: ["dynamic-import", "type-only", "type-import"],
       },
     },

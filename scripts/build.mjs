@@ -68,6 +68,7 @@ const DOORS = {
   "src/agent/tools/html-text.ts": "html-text",
   "src/agent/tools/mcp-sdk.ts": "mcp-client-sdk",
   "src/mcp/sdk.ts": "mcp-server-sdk",
+  "src/orchestrate/expressions/expression.ts": "expressions",
   "src/deliver/platforms/send-mail.ts": "mail",
 };
 

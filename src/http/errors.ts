@@ -27,6 +27,7 @@ const STATUS: Readonly<Record<FaultCode, number>> = {
   "job.invalid": 422,
   "job.yaml": 400,
   "job.unreadable": 422,
+  "workflow.invalid": 422,
   "schedule.unreadable": 422,
   "schedule.never-fires": 422,
   "schedule.past": 422,

@@ -19,6 +19,7 @@ export type FaultCode =
   | "job.invalid"
   | "job.yaml"
   | "job.unreadable"
+  | "workflow.invalid"
   | "schedule.unreadable"
   | "schedule.never-fires"
   | "schedule.past"
