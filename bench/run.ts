@@ -1,6 +1,7 @@
 // Runs benchmarks by name, prints one table, and says on which machine.
 
 import { cpus, totalmem } from "node:os";
+import { agentRuns } from "./agent-runs.ts";
 import { agents } from "./agents.ts";
 import { burst } from "./burst.ts";
 import { guard } from "./guard.ts";
@@ -20,6 +21,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   burst,
   scale,
   agents,
+  agentRuns,
   guard,
   models,
   packageSize,

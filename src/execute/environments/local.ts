@@ -126,6 +126,8 @@ interface Parts {
 function makePlace(deps: EnvironmentDeps, parts: Parts): Place {
   const { environmentId, stateFolder, walled, limits, bash } = parts;
   const isWalled = walled.prefix.length > 0;
+  /** Nothing was launched, nothing can be left: looking through every process of the machine is dear. */
+  let hasLaunched = false;
   const knownOf = ({ pid, startTime }: Launched) => [{ pid, startTime, processGroup: pid }];
   return {
     backend: "local",
@@ -135,7 +137,10 @@ function makePlace(deps: EnvironmentDeps, parts: Parts): Place {
     isBash: bash !== undefined,
     cwd: deps.workdir,
     stateFolder,
-    launch: (request) => launchLocal(deps, parts, request),
+    launch(request) {
+      hasLaunched = true;
+      return launchLocal(deps, parts, request);
+    },
     async end(callId, { graceMs, launched }) {
       const mark = `NIGHTSHIFT_CALL_ID=${callId}`;
       const { survivors } = await endMarked(deps, { mark, known: knownOf(launched), graceMs });
@@ -148,13 +153,19 @@ function makePlace(deps: EnvironmentDeps, parts: Parts): Place {
     // Behind walls files are reached from behind them too: one truth about what is hidden.
     ...(!isWalled && { files: localFiles(deps.newId) }),
     async close({ graceMs }) {
-      const mark = `NIGHTSHIFT_ENVIRONMENT_ID=${environmentId}`;
-      const { survivors } = await endMarked(deps, { mark, known: [], graceMs });
+      const left = hasLaunched ? await endLeft(deps, environmentId, graceMs) : 0;
       await limits.remove();
       await rm(stateFolder, { recursive: true, force: true });
-      return { survivors: survivors.length };
+      return { survivors: left };
     },
   };
+}
+
+/** How many would not go. */
+async function endLeft(deps: EnvironmentDeps, environmentId: string, graceMs: number): Promise<number> {
+  const mark = `NIGHTSHIFT_ENVIRONMENT_ID=${environmentId}`;
+  const { survivors } = await endMarked(deps, { mark, known: [], graceMs });
+  return survivors.length;
 }
 
 async function launchLocal(
