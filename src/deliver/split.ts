@@ -15,6 +15,8 @@ const MAX_PARTS = 20;
  * and measuring a megabyte to learn that it is too long would hold up the run's closing.
  */
 const MOST_MARKUP = 8;
+/** What `(20/20)` on a line of its own takes: a guess that leaves it out never fits. */
+const NUMBER_ROOM = 10;
 /** Added to what is looked at of an endless line, so that no link is judged by its half. */
 const WINDOW_MARGIN = 4_000;
 
@@ -115,7 +117,7 @@ class Source {
   /** Where the part that begins at `start` ends; always after `start`. */
   endOfPart(start: number, fits: Fits): number {
     const first = this.#lineAt(start);
-    const guess = this.#lineAt(start + this.#maxLength) - first;
+    const guess = this.#lineAt(start + this.#maxLength - NUMBER_ROOM) - first;
     const count = furthest({ max: this.#lines.length - first, guess }, (lines) =>
       fits(this.compose(start, this.#lines[first + lines - 1]?.end ?? 0)),
     );
@@ -162,7 +164,7 @@ class Source {
     { start, from, points }: { start: number; from: number; points: readonly number[] },
     fits: Fits,
   ): number | undefined {
-    const guess = points.filter((point) => from + point - start <= this.#maxLength).length;
+    const guess = points.filter((point) => from + point - start <= this.#maxLength - NUMBER_ROOM).length;
     const count = furthest({ max: points.length, guess }, (number) =>
       fits(this.compose(start, from + (points[number - 1] ?? 0))),
     );
@@ -214,7 +216,15 @@ function furthest({ max, guess }: { max: number; guess: number }, fits: (count: 
       step *= 2;
     }
     high = Math.min(high, low + step);
-  } else high = Math.min(high, first);
+  } else if (max > 0) {
+    high = first;
+    let step = 1;
+    while (high - step > 0 && !fits(high - step)) {
+      high -= step;
+      step *= 2;
+    }
+    low = Math.max(0, high - step);
+  }
   while (high - low > 1) {
     const middle = (low + high) >> 1;
     if (fits(middle)) low = middle;
