@@ -70,6 +70,7 @@ export async function openPlace(
     workdir: workdir ?? workspace ?? home.paths.workspacesFolder,
     tempFolder,
     signal: ctx.signal,
+    ...(job.idleTimeoutMs > 0 && { cpuSampleMs: Math.min(CPU_SAMPLE_MS, job.idleTimeoutMs / 4) }),
     ...(commands.pipes && { pipes: commands.pipes }),
   };
   try {
