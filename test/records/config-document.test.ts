@@ -38,7 +38,11 @@ describe("config.yaml", () => {
         retention: { runsPerJob: 1_000, outputFiles: 50, events: 100_000, messageDays: 30 },
         redact: { patterns: [] },
         logs: { level: "info" },
-        models: {},
+        agentDefaults: {},
+        models: {
+          ...{ default: undefined, cheap: undefined, fallback: [], named: {} },
+          ...{ relay: true, record: false },
+        },
         environments: {},
         orchestrator: {},
         queues: {},
@@ -117,7 +121,7 @@ deliver:
 
   test("values that must leave no exit: secret names of .env and environment, and whatever is referenced", () => {
     const reading = read(
-      "models: {x: '${env:PLAIN}'}",
+      "orchestrator: {x: '${env:PLAIN}'}",
       { API_KEY: "k1", HOME: "/root" },
       "PLAIN=p1\nDB_PASSWORD=d1\nCOLOR=red\n",
     );
