@@ -2,8 +2,12 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { DEFAULT_PATH } from "../execute/command-env.ts";
+import { missingProgram } from "../execute/environments/programs.ts";
+import type { Job } from "../records/job.ts";
 import type { PassRequest } from "../records/ledger/slots.ts";
 import type { Context } from "./context.ts";
+import { environmentOf } from "./environments.ts";
 import { jobOfRun } from "./job-of-run.ts";
 import { unsupportedWork } from "./work.ts";
 
@@ -15,15 +19,25 @@ export function cannotPrepare(context: Context): PassRequest["cannotPrepare"] {
   if (context.ledger.engine === "sqlite") return () => undefined;
   return (run, definition) => {
     try {
-      const work = jobOfRun(context, { run, definition })?.work;
-      if (!work) return undefined;
-      if (work.kind !== "script") return unsupportedWork(context.work, work);
-      return existsSync(join(context.scriptPlace.scriptsFolder, work.script))
-        ? undefined
-        : `the script ${work.script} is not here`;
+      const job = jobOfRun(context, { run, definition });
+      if (!job) return undefined;
+      return (
+        unsupportedWork(context.work, job.work) ?? missingScript(context, job) ?? missingPlace(context, job)
+      );
     } catch {
       // A document this node cannot read is better refused loudly by the run's own preflight.
       return undefined;
     }
   };
+}
+
+function missingScript({ scriptPlace }: Context, { work }: Job): string | undefined {
+  const script = work.kind === "script" ? work.script : work.kind === "agent" ? work.agent.script : undefined;
+  if (script === undefined || existsSync(join(scriptPlace.scriptsFolder, script))) return undefined;
+  return `the script ${script} is not here`;
+}
+
+/** Only what can be seen at once: an engine that does not answer blocks the run itself. */
+function missingPlace(context: Context, job: Job): string | undefined {
+  return missingProgram(environmentOf(context, job), context.env.PATH || DEFAULT_PATH);
 }

@@ -4,6 +4,7 @@
 //     another place than the one it names.
 
 import { requireUsable } from "../execute/environments/index.ts";
+import { missingProgram } from "../execute/environments/programs.ts";
 import { prepareForElsewhere, prepareScript, type ScriptWork } from "../execute/prepare-script.ts";
 import { Fault } from "../kernel/errors.ts";
 import {
@@ -46,6 +47,25 @@ export async function checkScriptPlace(
   // Which interpreters another place has is only known inside.
   await (isHere ? prepareScript(context.scriptPlace, work) : prepareForElsewhere(context.scriptPlace, work));
   await requireEnvironment(context, job);
+}
+
+/**
+ * Removes the containers of nodes that died (hermes#75467), by whichever engines are installed. Returns their names. An
+ * engine that does not answer has none; never throws.
+ */
+export async function reapEnvironments({
+  env,
+  clock,
+  log,
+}: Pick<Context, "env" | "clock" | "log">): Promise<string[]> {
+  const { reapContainers } = await import("../execute/environments/reap-containers.ts");
+  const removed: string[] = [];
+  for (const engine of ["docker", "podman"] as const) {
+    if (missingProgram({ backend: "docker", image: "any", engine }, env.PATH ?? "")) continue;
+    removed.push(...(await reapContainers({ nodeEnv: env, clock }, engine)));
+  }
+  if (removed.length > 0) log.info("containers-reaped", { removed });
+  return removed;
 }
 
 /** A command agent is a program of this machine. Throws `job.invalid` for any other place. */

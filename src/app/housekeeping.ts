@@ -1,10 +1,12 @@
 // Retention (L8): history is folded, never forgotten; files that no row names are swept (U2).
 
 import { sweepWorkspaces } from "../execute/workspace.ts";
+import { messageOf } from "../kernel/errors.ts";
 import { DAY, HOUR, MINUTE } from "../kernel/time.ts";
 import { JOBLESS_FOLDER, type OutputFiles } from "../store/files/output-files.ts";
 import { agentTempFolder } from "./agent/temp-folder.ts";
 import type { Context } from "./context.ts";
+import { reapEnvironments } from "./environments.ts";
 import { Repeating } from "./repeating.ts";
 
 const EVERY_MS = 10 * MINUTE;
@@ -19,6 +21,7 @@ export class Housekeeping {
   readonly #files: OutputFiles;
   readonly #repeating: Repeating;
   #sweptAtMs: number;
+  #reaping: Promise<void> | undefined;
 
   constructor(context: Context, files: OutputFiles) {
     this.#context = context;
@@ -32,12 +35,23 @@ export class Housekeeping {
     });
   }
 
+  /** Idempotent, as is `stop`. */
   start(): void {
+    // Beside the node's own work: an engine may be slow to answer.
+    this.#reaping ??= this.#reap();
     this.#repeating.start();
   }
 
-  stop(): Promise<void> {
-    return this.#repeating.stop();
+  async stop(): Promise<void> {
+    await Promise.all([this.#repeating.stop(), this.#reaping]);
+  }
+
+  /** Containers that an earlier node's death left. */
+  async #reap(): Promise<void> {
+    const { log } = this.#context;
+    await reapEnvironments(this.#context).catch((error) =>
+      log.warn("reaping-failed", { error: messageOf(error) }),
+    );
   }
 
   /** One turn. Every step is idempotent, so a crash between two only leaves work for the next. */
@@ -51,6 +65,7 @@ export class Housekeeping {
       now,
     });
     await this.#files.remove(orphanedFiles);
+    await this.#reap();
     await ledger.blankDeliveries({ before: now - messageDays * DAY, limit: BLANKED_AT_ONCE });
     if (prunedRuns > 0) log.info("history-folded", { prunedRuns });
     if (clock.monotonicMs() - this.#sweptAtMs < SWEEP_MS) return;

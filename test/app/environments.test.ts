@@ -3,11 +3,14 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { cannotPrepare } from "../../src/app/cannot-prepare.ts";
 import type { Context } from "../../src/app/context.ts";
 import { addJob, queueRun } from "../../src/app/jobs.ts";
-import { tickOnce } from "../../src/app/node.ts";
+import { startNode, tickOnce } from "../../src/app/node.ts";
 import { showRun } from "../../src/app/runs.ts";
+import { ownerLabel } from "../../src/execute/environments/reap-containers.ts";
 import type { JobDocument } from "../../src/records/job.ts";
+import { BLANK_RUN } from "../execute/room.ts";
 import { agentContext } from "../support/agent-home.ts";
 import { type Engine, startEngine, TEST_IMAGE, whyNoEngine } from "../support/docker-engine.ts";
 import { BARE_ENV, testContext, writeScript } from "../support/home.ts";
@@ -92,6 +95,27 @@ describe.skipIf(whyNoEngine())("a job's environment when it is due", () => {
     });
   });
 
+  test("hermes#75467: a node that starts removes the container of one that died, and leaves a living owner's", async () => {
+    const context = await homeWith(box);
+    const dead = ["run", "-d", "--name=orphan", "--network=none", "--label=nightshift.environment=x"];
+    const [machine, boot, namespace] = ownerLabel().split("|");
+    const labelled = (owner: string) => `--label=nightshift.owner=${owner}`;
+    await engine?.docker(
+      ...dead,
+      labelled([machine, boot, namespace, process.pid, "1"].join("|")),
+      TEST_IMAGE,
+      "sleep",
+      "99",
+    );
+    await engine?.docker(...dead.with(2, "--name=kept"), labelled(ownerLabel()), TEST_IMAGE, "sleep", "99");
+
+    const node = await startNode({ context });
+    await node.stop({ graceMs: 0 });
+
+    expect(await engine?.docker("ps", "--all", "--format", "{{.Names}}")).toBe("kept");
+    await engine?.docker("rm", "-f", "kept");
+  });
+
   test("a script before an agent runs in the job's environment too", async () => {
     const context = await agentContext({ config: box, env: { ...BARE_ENV, ...engine?.env } });
     await writeScript(context, "gate.sh", `pwd; [ "$PWD" = /workspace ] && echo '{"wakeAgent": false}'`);
@@ -102,5 +126,29 @@ describe.skipIf(whyNoEngine())("a job's environment when it is due", () => {
     });
     const run = await runOf(context, "gated");
     expect(run).toMatchObject({ state: "succeeded", reason: "notWoken" });
+  });
+});
+
+describe("L12: what a node of a shared database leaves to others", () => {
+  const asPostgres = (context: Context): Context => ({
+    ...context,
+    ledger: { ...context.ledger, engine: "postgres" },
+  });
+
+  test.each([
+    [{ environment: "docker:x" }, "docker or podman is not installed"],
+    [{ environment: { backend: "local", sandbox: "bubblewrap" } }, "bwrap is not installed"],
+    [{ run: { script: "absent.sh" } }, "the script absent.sh is not here"],
+    [{ environment: "local" }, undefined],
+  ] as const)("%j: %s", async (changes, lacking) => {
+    const context = asPostgres(await homeWith("", { PATH: "/nowhere" }));
+    const document = { ...scriptJob(undefined), ...changes };
+    const run = { ...BLANK_RUN, id: "r", rootId: "r", dedupeKey: "d", idempotencyKey: "i" };
+    const definition = {
+      ...{ jobId: "there", version: 1, zone: "UTC", anchor: 0, inForceFrom: 0, source: "test" },
+      document: JSON.stringify(document),
+      ...{ digest: "", inForceTo: undefined, endedBy: undefined },
+    };
+    expect(cannotPrepare(context)(run, definition)).toBe(lacking);
   });
 });
