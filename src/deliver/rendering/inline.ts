@@ -49,11 +49,6 @@ export function inlineAtoms(line: string): Atom[] {
   return atoms;
 }
 
-/** The text a reader sees of these nodes, without their markup. */
-export function inlineText(nodes: readonly Inline[]): string {
-  return nodes.map((node) => ("text" in node ? node.text : inlineText(node.children))).join("");
-}
-
 type Runs = ReadonlyMap<number, readonly number[]>;
 
 function atomAt(line: string, at: number, ticks: Runs): Atom | undefined {

@@ -3,7 +3,7 @@
 // I1. Mass mentions are broken here, before any dialect sees the text, so no dialect can forget it.
 // I2. A table becomes a fence of aligned columns where a dialect has none.
 
-import { type Inline, inlineText } from "./inline.ts";
+import type { Inline } from "./inline.ts";
 import type { Block } from "./markdown.ts";
 import { breakMentions } from "./mentions.ts";
 
@@ -115,4 +115,9 @@ function widthOf(text: string): number {
         ? 2
         : 1;
   return width;
+}
+
+/** The text a reader sees of these nodes, without their markup. */
+function inlineText(nodes: readonly Inline[]): string {
+  return nodes.map((node) => ("text" in node ? node.text : inlineText(node.children))).join("");
 }
