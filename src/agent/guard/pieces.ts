@@ -11,17 +11,35 @@ export interface Piece {
 /** Readable texts that other characters carry. */
 export function hiddenPieces(text: string): Piece[] {
   const pieces: Piece[] = [];
-  for (const [pattern, decode] of CARRIERS) {
-    for (const match of text.matchAll(pattern)) {
-      const decoded = decode(match[0]);
-      if (isReadable(decoded)) pieces.push({ text: decoded, offset: match.index });
-    }
-  }
+  const look = (carrier: string, offset: number, decode: (carrier: string) => string) => {
+    const decoded = decode(carrier);
+    if (isReadable(decoded)) pieces.push({ text: decoded, offset });
+  };
+  for (const { from, to } of base64Runs(text)) look(text.slice(from, to), from, decodeBase64);
+  for (const [pattern, decode] of CARRIERS)
+    for (const match of text.matchAll(pattern)) look(match[0], match.index, decode);
   return pieces;
 }
 
+/** Shorter ones carry no sentence. */
+const MIN_BASE64 = 14;
+
+/** Signs of base64 in both alphabets, by UTF-16 unit; what is beyond the table is none. */
+const IS_BASE64 = new Uint8Array(128);
+for (const sign of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-")
+  IS_BASE64[sign.charCodeAt(0)] = 1;
+
+/** Stretches of such signs. By hand: a pattern tries each place of each word anew. */
+function* base64Runs(text: string): Generator<{ from: number; to: number }> {
+  let from = 0;
+  for (let place = 0; place <= text.length; place++) {
+    if (place < text.length && IS_BASE64[text.charCodeAt(place)] === 1) continue;
+    if (place - from >= MIN_BASE64) yield { from, to: place };
+    from = place + 1;
+  }
+}
+
 const CARRIERS: readonly (readonly [pattern: RegExp, decode: (carrier: string) => string])[] = [
-  [/[A-Za-z0-9+/_-]{14,}={0,2}/g, decodeBase64],
   [/(?<![0-9A-Za-z])(?:(?:0x)?[0-9a-fA-F]{2}[\s:,]{0,2}){6,}/g, decodeHex],
   [/[\u{e0020}-\u{e007e}]{4,}/gu, decodeTags],
   [/[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]{4,}/gu, decodeSelectors],
