@@ -18,6 +18,7 @@ export interface Finding {
     | "runUnknown"
     | "modelUnusable"
     | "jobCannotRun"
+    | "environmentUnusable"
     | "localIsOpen"
     | "platformDown"
     | "platformBroken"

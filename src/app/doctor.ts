@@ -47,8 +47,13 @@ export async function checkEnvironment(
   context: Context,
   { isAskingModels, signal }: { isAskingModels: boolean; signal: AbortSignal },
 ): Promise<Diagnosis> {
-  const findings = [...(await homeFindings(context)), ...(await interpreterFindings(context))];
-  const checked = ["home permissions", "disk space", "store", "interpreters"];
+  const environments = await (await import("./environments-here.ts")).environmentFindings(context);
+  const findings = [
+    ...(await homeFindings(context)),
+    ...(await interpreterFindings(context)),
+    ...environments.findings,
+  ];
+  const checked = ["home permissions", "disk space", "store", "interpreters", ...environments.checked];
   if (isAskingModels) {
     const models = await (await import("./agent/check-models.ts")).checkModels(context, signal);
     findings.push(...models.findings);

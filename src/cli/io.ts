@@ -13,6 +13,8 @@ export interface Io {
   out(text: string): void;
   /** Progress or a remark; never a result. */
   note(text: string): void;
+  /** Bytes of somebody else's program, as they are. */
+  pass(stream: "stdout" | "stderr", bytes: Uint8Array): void;
   readStdin(): Promise<string>;
   /** Aborts with Ctrl-C. */
   signal: AbortSignal;
@@ -41,6 +43,9 @@ export function terminalIo(options: { isJson: boolean; isDebug: boolean; signal:
     },
     note: (text) => {
       process.stderr.write(`${text}\n`);
+    },
+    pass: (stream, bytes) => {
+      process[stream].write(bytes);
     },
     readStdin: () => readAll(process.stdin),
   };

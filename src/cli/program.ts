@@ -24,6 +24,7 @@ const NOUNS: Readonly<Record<string, string>> = {
   job: "Jobs: what may run, when, and to whom its result goes",
   run: "Runs: what happened, and what is happening",
   delivery: "Deliveries: messages on their way, sent, or stuck",
+  environment: "Environments: the places where commands run",
   node: "Nodes: the processes that fire and run",
 };
 

@@ -2,6 +2,7 @@
 
 import type { CommandSpec } from "../command.ts";
 import { agentCommands } from "./agent.ts";
+import { environmentCommands } from "./environment.ts";
 import { jobCommands } from "./job.ts";
 import { nodeCommands } from "./node.ts";
 import { deliveryCommands, runCommands } from "./run.ts";
@@ -12,4 +13,5 @@ export const commands: readonly CommandSpec[] = [
   ...jobCommands,
   ...runCommands,
   ...deliveryCommands,
+  ...environmentCommands,
 ];

@@ -33,6 +33,7 @@ export const nodeCommands: readonly CommandSpec[] = [
   {
     path: "check-env",
     summary: "find what this machine lacks; exit 1 on a finding",
+    readsJobFiles: true,
     options: [["--models", "also ask each model one tiny question"]],
     load: async () => (await import("../doctor.ts")).checkEnv,
   },

@@ -8,20 +8,13 @@
 import { Fault } from "../../kernel/errors.ts";
 import type { Environment } from "../../records/environment.ts";
 import { type DockerSpec, formatEnvironment } from "../../records/environment-spec.ts";
-import { findCommand } from "../find-command.ts";
 import type { CommandExit } from "../spawn-held.ts";
 import { containerName, keptVolume, runArguments, WORKSPACE } from "./docker-arguments.ts";
+import { ANSWER_TIMEOUT_MS, findEngine, START_HINT } from "./docker-check.ts";
 import { cpuArgv, endArgv, numberOf } from "./end-inside.ts";
 import { clientEnv, exportsOf, travellingEnv } from "./env-file.ts";
 import { launchProcess } from "./launch-process.ts";
-import type {
-  CheckDeps,
-  EnvironmentCheck,
-  EnvironmentDeps,
-  Launched,
-  LaunchRequest,
-  Place,
-} from "./place.ts";
+import type { EnvironmentDeps, Launched, LaunchRequest, Place } from "./place.ts";
 import { ownerLabel } from "./reap-containers.ts";
 import { type ClientAnswer, lastLine, runClient } from "./run-client.ts";
 import { makeShellEnvironment } from "./shell-environment.ts";
@@ -29,7 +22,6 @@ import { makeShellEnvironment } from "./shell-environment.ts";
 /** @source upstream.md 1.11 and DESIGN §13 */
 const START_TIMEOUT_MS = 120_000;
 const PULL_TIMEOUT_MS = 600_000;
-const ANSWER_TIMEOUT_MS = 30_000;
 
 /** Opens a container. Throws Fault `environment.unusable` (engine, image, shell) or `environment.broken`. */
 export async function openDocker(deps: EnvironmentDeps, spec: DockerSpec): Promise<Environment> {
@@ -57,32 +49,6 @@ export async function openDocker(deps: EnvironmentDeps, spec: DockerSpec): Promi
   }
 }
 
-/** Whether the engine answers and the image is there. Fetches nothing. */
-export async function checkDocker(deps: CheckDeps, spec: DockerSpec): Promise<EnvironmentCheck> {
-  const engine = await findEngine(deps.nodeEnv, spec);
-  const ask = (args: string[]) =>
-    runClient(deps.clock, {
-      argv: [engine, ...args],
-      env: clientEnv(deps.nodeEnv),
-      timeoutMs: ANSWER_TIMEOUT_MS,
-    });
-  const version = await ask(["version", "--format", "{{.Server.Version}}"]);
-  if (version.exitCode !== 0)
-    return { usable: false, why: `${engine} does not answer: ${lastLine(version)}`, hint: START_HINT };
-  const image = await ask(["image", "inspect", "--format", "{{.Id}}", "--", spec.image]);
-  const notes = [`${engine} ${version.stdout.trim()}`];
-  if (image.exitCode !== 0 && spec.pull === "never")
-    return {
-      usable: false,
-      why: `the image ${spec.image} is not here`,
-      hint: `Run ${engine} pull ${spec.image}.`,
-    };
-  notes.push(image.exitCode === 0 ? "the image is here" : "the image will be fetched at the first use");
-  return { usable: true, notes };
-}
-
-const START_HINT = "Start the engine, or let this user talk to it (DOCKER_HOST, the docker group).";
-
 interface Docker {
   engine: string;
   spec: DockerSpec;
@@ -92,16 +58,6 @@ interface Docker {
     args: string[],
     options?: { timeoutMs?: number; stdin?: string; signal?: AbortSignal },
   ): Promise<ClientAnswer>;
-}
-
-async function findEngine(nodeEnv: EnvironmentDeps["nodeEnv"], { engine }: DockerSpec): Promise<string> {
-  for (const name of engine ? [engine] : ["docker", "podman"]) {
-    const found = await findCommand(name, nodeEnv.PATH ?? "");
-    if (found.kind === "found") return name;
-  }
-  throw new Fault("environment.unusable", `${engine ?? "docker or podman"} is not installed`, {
-    hint: "Install Docker or Podman, or use another environment.",
-  });
 }
 
 async function haveImage(docker: Docker, signal: AbortSignal | undefined): Promise<void> {

@@ -31,7 +31,7 @@ const TABLE: Table = {
   },
   docker: {
     open: async (deps, spec) => (await import("./docker.ts")).openDocker(deps, spec),
-    check: async (deps, spec) => (await import("./docker.ts")).checkDocker(deps, spec),
+    check: async (deps, spec) => (await import("./docker-check.ts")).checkDocker(deps, spec),
   },
   ssh: {
     open: async (deps, spec) => (await import("./ssh.ts")).openSsh(deps, spec),
