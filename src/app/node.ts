@@ -15,6 +15,7 @@ import type { PassResult } from "../records/ledger/slots.ts";
 import { makeRewindRules } from "../schedule/cursor-after.ts";
 import { openOutputFiles } from "../store/files/output-files.ts";
 import { agentWork } from "./agent-work.ts";
+import { tendingLoop } from "./background/tend.ts";
 import { cannotPrepare } from "./cannot-prepare.ts";
 import { makePlanClose } from "./close-run.ts";
 import type { Context } from "./context.ts";
@@ -89,8 +90,8 @@ class Node implements NightshiftNode {
   readonly #scheduler: Scheduler;
   readonly #outbox: Outbox;
   readonly #definitions: DefinitionWatch;
-  readonly #recovery: Repeating;
-  readonly #housekeeping: Housekeeping;
+  /** Recovery, housekeeping, background processes. */
+  readonly #loops: readonly Pick<Repeating, "start" | "stop">[];
   readonly #maxParallelRuns: number;
   readonly #draining = new AbortController();
   readonly #telling: Telling;
@@ -139,14 +140,14 @@ class Node implements NightshiftNode {
     });
     this.#outbox = new Outbox({ ...deps, adapters: context.platforms, deadNodes: () => this.#deadNodes() });
     this.#definitions = new DefinitionWatch(context, () => this.#scheduler.nudge());
-    this.#recovery = new Repeating({
+    const recovery = new Repeating({
       ...context,
       what: "recovery",
       // A lease that is shorter than the interval would otherwise be looked at late.
       everyMs: Math.min(RECOVERY_MS, options.leaseMs ?? LEASE_MS),
       work: () => this.#recover(),
     });
-    this.#housekeeping = new Housekeeping(context, files);
+    this.#loops = [recovery, new Housekeeping(context, files), tendingLoop(context)];
     this.#telling = new Telling(context, this.#draining.signal);
   }
 
@@ -159,8 +160,7 @@ class Node implements NightshiftNode {
     await this.#definitions.start();
     this.#scheduler.start();
     this.#outbox.start();
-    this.#recovery.start();
-    this.#housekeeping.start();
+    for (const loop of this.#loops) loop.start();
   }
 
   /** Waits out a busy store: a node must not fail to start because somebody holds the database for a while. */
@@ -248,7 +248,7 @@ class Node implements NightshiftNode {
         .catch((error) => log.warn("node-not-marked", { field, error: messageOf(error) }));
     await mark("stoppingAt");
     await this.#scheduler.stop();
-    await Promise.all([this.#definitions.stop(), this.#recovery.stop(), this.#housekeeping.stop()]);
+    await Promise.all([this.#definitions, ...this.#loops].map((part) => part.stop()));
     await this.#runner.stop({ graceMs, giveUpMs: GIVE_UP_MS, hurry });
     await this.#outbox.stop(Math.max(LEAST_SEND_MS, Math.min(graceMs, MOST_SEND_MS)));
     await this.#watch.stop();
