@@ -3,7 +3,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { RunShowDocument } from "../../src/app/documents.ts";
+import type { RunShowDocument } from "../../src/app/turn-documents.ts";
 import { processesWith } from "../mcp/clients.ts";
 import {
   callTools,
