@@ -22,7 +22,10 @@ export interface Finding {
     | "localIsOpen"
     | "platformDown"
     | "platformBroken"
-    | "deliveryDead";
+    | "deliveryDead"
+    | "processUnseen"
+    | "processLeftover"
+    | "processUnknown";
   what: string;
   todo: string;
 }

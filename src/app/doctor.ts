@@ -7,6 +7,7 @@ import { formatDuration, formatInstant, HOUR, type Instant, MINUTE, SECOND } fro
 import type { Job } from "../records/job.ts";
 import type { JobView } from "../records/ledger/slots.ts";
 import type { NodeRecord } from "../records/node.ts";
+import { backgroundFindings } from "./background/findings.ts";
 import type { Context } from "./context.ts";
 import { deliveryFindings } from "./delivery-findings.ts";
 import type { Diagnosis, Finding } from "./diagnosis.ts";
@@ -31,12 +32,14 @@ export async function diagnose(context: Context): Promise<Diagnosis> {
     ...(await neverFired(context, views)),
     ...(await homeFindings(context)),
     ...(await findingsOfAgents(context, views)),
+    ...(await backgroundFindings(context)),
   ];
   const checked = [
     `${up.length} of ${nodes.length} known nodes`,
     `${views.length} jobs`,
     "clocks",
     "deliveries",
+    "background processes",
     "home",
   ];
   return { isHealthy: findings.length === 0, findings, checked };

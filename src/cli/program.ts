@@ -25,6 +25,7 @@ const NOUNS: Readonly<Record<string, string>> = {
   run: "Runs: what happened, and what is happening",
   delivery: "Deliveries: messages on their way, sent, or stuck",
   environment: "Environments: the places where commands run",
+  process: "Background processes: commands that outlive their caller",
   node: "Nodes: the processes that fire and run",
 };
 

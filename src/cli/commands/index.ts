@@ -5,6 +5,7 @@ import { agentCommands } from "./agent.ts";
 import { environmentCommands } from "./environment.ts";
 import { jobCommands } from "./job.ts";
 import { nodeCommands } from "./node.ts";
+import { processCommands } from "./process.ts";
 import { deliveryCommands, runCommands } from "./run.ts";
 
 export const commands: readonly CommandSpec[] = [
@@ -13,5 +14,6 @@ export const commands: readonly CommandSpec[] = [
   ...jobCommands,
   ...runCommands,
   ...deliveryCommands,
+  ...processCommands,
   ...environmentCommands,
 ];
