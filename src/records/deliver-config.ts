@@ -24,7 +24,8 @@ const webhooks = () => ({
   webhooks: z.optional(z.record(z.string(), namedWebhook())),
 });
 
-const makeSchemas = () => ({
+/** Platforms of chats. */
+const chatSchemas = () => ({
   telegram: z.strictObject({
     ...common(),
     token: secretReference(),
@@ -56,6 +57,10 @@ const makeSchemas = () => ({
   feishu: z.strictObject({ ...common(), ...webhooks() }),
   dingtalk: z.strictObject({ ...common(), ...webhooks() }),
   wecom: z.strictObject({ ...common(), ...webhooks() }),
+});
+
+/** Notices, mail and programs. */
+const noticeSchemas = () => ({
   ntfy: z.strictObject({
     ...common(),
     token: z.optional(secretReference()),
@@ -87,6 +92,8 @@ const makeSchemas = () => ({
     programs: z.record(z.string(), z.array(z.string()).check(z.minLength(1))),
   }),
 });
+
+const makeSchemas = () => ({ ...chatSchemas(), ...noticeSchemas() });
 
 type Schemas = ReturnType<typeof makeSchemas>;
 

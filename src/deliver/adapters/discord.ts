@@ -72,14 +72,9 @@ export function makeDiscordAdapter(
         send: (variant) => {
           const json = bodyOf(request, variant);
           const hook = hookFor(hooks, request.target);
-          if (!hook) {
-            const url = below(base, `channels/${variant.thread ?? variant.chat}/messages`);
-            return askPlatform(deps, { url, secretHeaders, json }, signal);
-          }
-          const url = new URL(hook.url);
-          url.searchParams.set("wait", "true");
-          if (variant.thread !== undefined) url.searchParams.set("thread_id", variant.thread);
-          return askPlatform(deps, { url, json }, signal);
+          if (hook) return askPlatform(deps, { url: hookUrl(hook.url, variant), json }, signal);
+          const url = below(base, `channels/${variant.thread ?? variant.chat}/messages`);
+          return askPlatform(deps, { url, secretHeaders, json }, signal);
         },
         next: ({ status, json }, variant) =>
           status >= 400 && GONE_THREADS.has(numberAt(json, "code") ?? 0) ? toChat(variant) : undefined,
@@ -94,6 +89,14 @@ export function makeDiscordAdapter(
       return answer.kind === "answered" ? findSent(answer, asked, deps) : undefined;
     },
   };
+}
+
+/** Waits for the message's id; a thread is named beside the webhook. */
+function hookUrl(address: string, { thread }: Variant): URL {
+  const url = new URL(address);
+  url.searchParams.set("wait", "true");
+  if (thread !== undefined) url.searchParams.set("thread_id", thread);
+  return url;
 }
 
 function firstOf({ target }: SendRequest): Variant {
