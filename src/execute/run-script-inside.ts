@@ -131,7 +131,9 @@ async function runOnce(inside: Inside): Promise<End> {
   let environment: Environment | undefined;
   let hasScriptBegun = false;
   try {
-    environment = await openEnvironment(environmentDeps, place.spec);
+    environment = await openEnvironment(environmentDeps, place.spec, {
+      isWorkdirSynced: inside.script.workdir !== undefined,
+    });
     const path = `${environment.ownFolder}/script/${inside.script.name}`;
     await environment.writeFile(path, inside.script.bytes, { signal: ctx.signal, mode: 0o700 });
     hasScriptBegun = true;

@@ -184,6 +184,29 @@ describe.each(kinds)("a script in $name", ({ name, whyNot, spec }) => {
   });
 });
 
+test.skipIf(whyNoServer())(
+  "a workdir of this machine is brought to another one, and what the script made comes back",
+  async () => {
+    const inside = await openInside(kinds[1]?.spec() ?? DOCKER);
+    const workdir = join(inside.room.deps.scriptsFolder, "..", "given");
+    await mkdir(workdir);
+    await writeFile(join(workdir, "in"), "from here");
+    await writeFile(join(workdir, ".env"), "SECRET=1");
+    const script = await inside.room.script(
+      "copy.sh",
+      "cat in; ls -A | grep -v in; echo made >out; rm in; exit 3",
+    );
+
+    expect(await inside.run(script, { work: { workdir } })).toMatchObject({
+      state: "failed",
+      output: "from here",
+      error: { exitCode: 3 },
+    });
+    expect(readdirSync(workdir).sort()).toEqual([".env", "out"]);
+    expect(await readFile(join(workdir, "out"), "utf8")).toBe("made\n");
+  },
+);
+
 describe.skipIf(whyNoEngine())("a script's container", () => {
   test("L3: `running` is committed before the container is made; when it is refused none is made", async () => {
     const inside = await openInside(DOCKER);

@@ -2,7 +2,6 @@
 
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { makeProcesses } from "../../execute/background/processes.ts";
 import { commandEnv } from "../../execute/command-env.ts";
 import { openEnvironment } from "../../execute/environments/index.ts";
 import { checkWorkdir } from "../../execute/prepare-script.ts";
@@ -16,6 +15,7 @@ import type { Job } from "../../records/job.ts";
 import type { Outcome } from "../../records/outcome.ts";
 import type { RunContext } from "../../records/run-context.ts";
 import { JOBLESS_FOLDER } from "../../store/files/output-files.ts";
+import { environmentProcesses } from "../background/environment-processes.ts";
 import type { Context } from "../context.ts";
 import { environmentOf } from "../environments.ts";
 import { isRepeatable } from "../plan-closing.ts";
@@ -73,13 +73,21 @@ export async function openPlace(
     ...(job.idleTimeoutMs > 0 && { cpuSampleMs: Math.min(CPU_SAMPLE_MS, job.idleTimeoutMs / 4) }),
     ...(commands.pipes && { pipes: commands.pipes }),
   };
+  // A skill that a run could change would instruct the next one.
+  const hide = { folders: [home.paths.root], except: allowed, readable: [home.paths.skillsFolder] };
   try {
     const environment = await openEnvironment(deps, spec, {
-      // A skill that a run could change would instruct the next one.
-      hide: { folders: [home.paths.root], except: allowed, readable: [home.paths.skillsFolder] },
+      hide,
       isRepeatable: isRepeatable(job.effects),
+      isWorkdirSynced: workdir !== undefined,
     });
-    const processes = makeProcesses({ ...deps, environment, redact, ownerRunId: ctx.run.id });
+    const processes = environmentProcesses({
+      ...{ context, environment, spec, hide, redact },
+      owner: { runId: ctx.run.id, session: "run" },
+      parentRunId: ctx.run.parentId,
+      ...{ jobEnv: job.env, timezone: job.timezone, jobId: ctx.run.jobId, depth: ctx.lineage.depth },
+      mayTellTargets: config.http.allowRunsToSchedule,
+    });
     const close = async (outcome: Outcome | undefined) => {
       await endAll({ environment, processes, ctx });
       await leave(outcome);

@@ -20,6 +20,8 @@ interface BackendEntry<Spec extends EnvironmentSpec> {
 export interface OpenOptions extends LocalOptions {
   /** The work's effects allow a command to run again: a place that dies is made anew, once for each call. */
   isRepeatable?: boolean;
+  /** The job named a workdir of this machine: where the place has files of its own, it is brought in and back. */
+  isWorkdirSynced?: boolean;
 }
 
 type Table = { [Name in Backend]: BackendEntry<Extract<EnvironmentSpec, { backend: Name }>> };
@@ -49,7 +51,12 @@ export async function openEnvironment(
   spec: EnvironmentSpec,
   options: OpenOptions = {},
 ): Promise<Environment> {
-  const open = () => entryOf(spec).open(deps, spec, options);
+  const open = async () => {
+    const environment = await entryOf(spec).open(deps, spec, options);
+    if (!options.isWorkdirSynced) return environment;
+    const { hasOwnFiles, openSynced } = await import("./synced.ts");
+    return hasOwnFiles(spec) ? openSynced(deps, environment) : environment;
+  };
   return options.isRepeatable && spec.backend !== "local"
     ? (await import("./recreate.ts")).openRecreating(open)
     : open();

@@ -12,6 +12,7 @@ import { endingRules } from "./endings.ts";
 import { fileRules } from "./files.ts";
 import { sessionRules } from "./sessions.ts";
 import { spawnRules } from "./spawned.ts";
+import { syncRules } from "./syncing.ts";
 
 export interface Bench {
   environment: Environment;
@@ -66,6 +67,7 @@ export function environmentContract(harness: Harness): void {
     endingRules(get, harness);
     fileRules(get);
     spawnRules(get, harness);
+    syncRules(get);
     closingRules(harness);
   });
 }
