@@ -14,15 +14,19 @@ export const secondsSchema = () =>
   z.union(
     [
       z.number().check(z.gte(0, "is negative; write 0 or more seconds")),
-      z.string().check(z.refine((value) => parseDuration(value) !== undefined, NOT_A_DURATION)),
+      z.string().check(
+        z.refine((value) => parseDuration(value) !== undefined, {
+          error: (issue) => quotedNumber(issue.input) ?? NOT_A_DURATION,
+        }),
+      ),
     ],
-    {
-      error: (issue) =>
-        typeof issue.input === "string" && Number.isFinite(Number(issue.input))
-          ? `is a number in quotes; write ${Number(issue.input)}, not "${issue.input}"`
-          : NOT_A_DURATION,
-    },
+    { error: () => NOT_A_DURATION },
   );
+
+function quotedNumber(input: unknown): string | undefined {
+  if (typeof input !== "string" || input.trim() === "" || !Number.isFinite(Number(input))) return undefined;
+  return `is a number in quotes; write ${Number(input)}, not "${input}"`;
+}
 
 /** A task's id is a name in expressions. */
 export const TASK_ID = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
@@ -42,7 +46,7 @@ const amount = () => z.number().check(z.gte(0));
 /** The seed's names of a retry's parts are read as ours. */
 export const taskRetrySchema = () => {
   const [times, policy] = retrySchema.def.options;
-  return z.union([
+  const forms = [
     times,
     z.strictObject({
       ...policy.shape,
@@ -52,7 +56,8 @@ export const taskRetrySchema = () => {
       maxRetries: z.optional(z.int().check(z.nonnegative())),
       backoffFactor: z.optional(z.number().check(z.gte(1))),
     }),
-  ]);
+  ] as const;
+  return z.union(forms, { error: (issue) => quotedNumber(issue.input) });
 };
 
 /** `gpu: true` is one card (W3). */

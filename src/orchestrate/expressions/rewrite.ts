@@ -76,7 +76,9 @@ function coalesce(operands: Mapped[]): Mapped {
   const [first = empty(), ...rest] = operands;
   if (rest.length === 0) return first;
   const at = first.at[0] ?? 0;
-  const parts = [constant("orElse(", at), first, constant(",", at), coalesce(rest), constant(")", at)];
+  const others = coalesce(rest);
+  const end = (others.at.at(-1) ?? at) + 1;
+  const parts = [constant("orElse(", at), first, constant(",", end), others, constant(")", end)];
   return parts.reduce((all, part) => append(all, part), empty());
 }
 

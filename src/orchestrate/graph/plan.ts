@@ -38,6 +38,8 @@ export interface PlannedTask {
   idempotencyKey: Template | undefined;
   /** Heads that this task's templates read. */
   heads: ReadonlySet<string>;
+  /** Secrets are filled in late: until then each one that is named counts as present. */
+  secretStandIns: Readonly<Record<string, string>>;
 }
 
 export interface Plan {
@@ -46,6 +48,8 @@ export interface Plan {
   /** Ids in an order in which sources come before targets; tasks of a cycle come last. */
   order: readonly string[];
   outputs: readonly (readonly [name: string, value: TemplateValue])[];
+  /** A text as a template, with the names that this task knows. */
+  readText(source: string, task: Task | undefined): Template;
 }
 
 export interface PlanOptions {
@@ -77,6 +81,7 @@ export function planWorkflow(workflow: Workflow, options: PlanOptions): Plan {
     workflow,
     tasks,
     order: sortedByEdges(tasks),
+    readText: (source, task) => parseTemplate(source, language(task)),
     outputs: Object.entries(workflow.outputs).map(([name, value]) => [name, compileValue(value, language())]),
   };
 }
@@ -145,7 +150,7 @@ function compileTask(task: Task, language: Language, options: PlanOptions) {
     shellParams: Object.fromEntries(
       Object.entries(shellTexts).map(([name, text]) => [name, compileShell(text)]),
     ),
-    heads: headsOf(compiled, [...Object.values(shellTexts), ...(shellText ? [shellText] : [])]),
+    ...referencesOf(compiled, [...Object.values(shellTexts), ...(shellText ? [shellText] : [])]),
   };
 }
 
@@ -162,19 +167,23 @@ export function conditionOf(when: string): string {
   return /^\s*\$?\{\{([\s\S]*)\}\}\s*$/.exec(when)?.[1] ?? when;
 }
 
-function headsOf(
+function referencesOf(
   compiled: Pick<PlannedTask, "when" | "items" | "params" | "env" | "work" | "idempotencyKey">,
   texts: readonly Template[],
-): Set<string> {
+): Pick<PlannedTask, "heads" | "secretStandIns"> {
   const values = [compiled.params, compiled.env, compiled.work, ...(compiled.items ? [compiled.items] : [])];
   const templates = [
     ...values.flatMap((value) => templatesOf(value).map(({ template }) => template)),
     ...(compiled.idempotencyKey ? [compiled.idempotencyKey] : []),
     ...texts,
   ];
-  const references = templates.flatMap((template) => template.references);
   const when = compiled.when?.ok ? compiled.when.expression.references : [];
-  return new Set([...references, ...when].map((reference) => reference.head));
+  const references = [...templates.flatMap((template) => template.references), ...when];
+  const secrets = references.filter((reference) => reference.head === "secrets");
+  return {
+    heads: new Set(references.map((reference) => reference.head)),
+    secretStandIns: Object.fromEntries(secrets.map(({ path }) => [String(path[0]), ""])),
+  };
 }
 
 function sortedByEdges(tasks: ReadonlyMap<string, PlannedTask>): string[] {
