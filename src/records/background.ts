@@ -43,7 +43,12 @@ export interface StartBackground {
   pty?: boolean;
   /** Its owner's end does not end it. */
   persist?: boolean;
-  notify?: BackgroundNotify;
+  notify?: AskedNotify;
+}
+
+/** Without targets the owner's own run is told, where there is one. */
+export interface AskedNotify extends Pick<BackgroundNotify, "onExit" | "watch" | "heartbeatMs"> {
+  targets?: readonly string[];
 }
 
 /** A background process as the ledger remembers it: enough to find it again after a crash, and never another one. */

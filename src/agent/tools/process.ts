@@ -3,7 +3,7 @@
 import * as z from "zod/mini";
 import { tailWithNote } from "../../kernel/bound-text.ts";
 import { formatInstant, SECOND } from "../../kernel/time.ts";
-import type { BackgroundProcess, Processes } from "../../records/background.ts";
+import type { BackgroundProcess, Processes, StartBackground } from "../../records/background.ts";
 import type { Tool, ToolContext, ToolResult } from "../../records/tool.ts";
 import { defineTool } from "../define-tool.ts";
 import { orSentence } from "./mendable.ts";
@@ -15,8 +15,8 @@ const MAX_WAIT_SECONDS = 180;
 const MAX_OUTPUT = 30_000;
 const POLL_CHARACTERS = 2_000;
 
-const ACTIONS = ["start", "list", "poll", "log", "wait", "write", "close", "kill"] as const;
-const NEEDS_ID = new Set<string>(["poll", "log", "wait", "write", "close", "kill"]);
+const ACTIONS = ["start", "list", "poll", "log", "wait", "write", "close", "kill", "handoff"] as const;
+const NEEDS_ID = new Set<string>(["poll", "log", "wait", "write", "close", "kill", "handoff"]);
 
 const schema = z
   .strictObject({
@@ -25,6 +25,13 @@ const schema = z
     command: z.optional(z.string().check(z.minLength(1), z.describe("start: the command."))),
     cwd: z.optional(z.string().check(z.minLength(1), z.describe("start: absolute directory."))),
     pty: z.optional(z.boolean().check(z.describe("start: give it a terminal."))),
+    persist: z.optional(z.boolean().check(z.describe("start: it goes on when its owner ends."))),
+    notify: z.optional(
+      z.array(z.string()).check(z.describe("start: whom to tell of its end; [] = this run's own log.")),
+    ),
+    watch: z.optional(
+      z.array(z.string()).check(z.describe("start: also tell of lines that contain one of these.")),
+    ),
     offset: z.optional(z.int().check(z.gte(0), z.describe("log: first line, counted from the oldest kept."))),
     lines: z.optional(z.int().check(z.gte(1), z.lte(2_000), z.describe("log: how many lines."))),
     timeoutSeconds: z.optional(z.number().check(z.positive(), z.describe("wait: at most 180, the default."))),
@@ -55,9 +62,11 @@ async function act(processes: Processes, input: Input, context: ToolContext): Pr
   const { action, id = "", command = "", data = "" } = input;
   switch (action) {
     case "start": {
-      const { cwd, pty } = input;
+      const { cwd, pty, persist } = input;
       const options = {
         command,
+        ...(persist === undefined ? {} : { persist }),
+        ...notifyOf(input),
         ...(cwd === undefined ? {} : { cwd }),
         ...(pty === undefined ? {} : { pty }),
       };
@@ -79,12 +88,21 @@ async function act(processes: Processes, input: Input, context: ToolContext): Pr
     case "close":
       await processes.closeStdin(id);
       return { error: null, closed: true };
+    case "handoff":
+      return { error: null, process: show(await processes.handOff(id)) };
     case "kill": {
       const { process, survivors, wasRunning } = await processes.kill(id);
       const error = survivors > 0 ? `${survivors} of its processes could not be ended.` : null;
       return { error, process: show(process), survivors, wasRunning };
     }
   }
+}
+
+function notifyOf({ notify, watch }: Input): Pick<StartBackground, "notify"> {
+  if (!notify && !watch) return {};
+  const patterns = watch?.map((text) => ({ text }));
+  const targets = notify ?? [];
+  return { notify: { onExit: notify !== undefined, targets, ...(patterns && { watch: patterns }) } };
 }
 
 async function readLog(processes: Processes, id: string, { offset, lines }: Input): Promise<ToolResult> {

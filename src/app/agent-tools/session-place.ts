@@ -5,7 +5,6 @@
 
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { makeProcesses } from "../../execute/background/processes.ts";
 import { commandEnv } from "../../execute/command-env.ts";
 import { openEnvironment } from "../../execute/environments/index.ts";
 import { closeWorkspace, openWorkspace } from "../../execute/workspace.ts";
@@ -13,6 +12,7 @@ import { Fault } from "../../kernel/errors.ts";
 import { makeId } from "../../kernel/ids.ts";
 import type { Processes } from "../../records/background.ts";
 import { parseEnvironmentSpec } from "../../records/environment-spec.ts";
+import { environmentProcesses } from "../background/environment-processes.ts";
 import type { Context } from "../context.ts";
 
 export interface SessionPlaceOptions {
@@ -100,10 +100,15 @@ async function openPlace({ context, sessionId, cwd }: SessionPlaceOptions): Prom
       env: environmentOf(context, sessionId),
       workdir: cwd ?? workspace ?? home.paths.workspacesFolder,
     };
-    const environment = await openEnvironment(deps, parseEnvironmentSpec("local", config.environments), {
-      hide: { folders: [home.paths.root], except: workspace === undefined ? [] : [workspace] },
+    const hide = { folders: [home.paths.root], except: workspace === undefined ? [] : [workspace] };
+    const spec = parseEnvironmentSpec("local", config.environments);
+    const environment = await openEnvironment(deps, spec, { hide });
+    const processes = environmentProcesses({
+      ...{ context, environment, spec, hide, redact },
+      owner: { runId: undefined, session: `mcp:${sessionId}` },
+      ...{ jobEnv: {}, timezone: context.zone, jobId: undefined, depth: 0 },
+      mayTellTargets: true,
     });
-    const processes = makeProcesses({ ...deps, environment, redact, ownerRunId: sessionId });
     return {
       processes,
       async close() {

@@ -86,7 +86,7 @@ export async function openPlace(
       owner: { runId: ctx.run.id, session: "run" },
       parentRunId: ctx.run.parentId,
       ...{ jobEnv: job.env, timezone: job.timezone, jobId: ctx.run.jobId, depth: ctx.lineage.depth },
-      mayTellTargets: config.http.allowRunsToSchedule,
+      mayTellTargets: context.config.http.allowRunsToSchedule,
     });
     const close = async (outcome: Outcome | undefined) => {
       await endAll({ environment, processes, ctx });

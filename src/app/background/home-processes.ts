@@ -1,7 +1,7 @@
 // The background processes of a home, as a person sees them: all of them; what is started here is the home's own.
 
 import { formatInstant } from "../../kernel/time.ts";
-import type { BackgroundNotify, BackgroundProcess, Processes } from "../../records/background.ts";
+import type { AskedNotify, BackgroundProcess, Processes } from "../../records/background.ts";
 import type { Context } from "../context.ts";
 import { ownedProcesses } from "./owned-processes.ts";
 
@@ -61,13 +61,13 @@ export function notifyOf(asked: {
   texts: readonly string[];
   regexes: readonly string[];
   heartbeatMs: number | undefined;
-}): BackgroundNotify | undefined {
+}): AskedNotify | undefined {
   const { targets, texts, regexes, heartbeatMs } = asked;
   if (!targets) return undefined;
   const watch = [...texts.map((text) => ({ text })), ...regexes.map((regex) => ({ regex }))];
   return {
     onExit: true,
-    to: { kind: "targets", targets },
+    targets,
     ...(watch.length > 0 && { watch }),
     ...(heartbeatMs !== undefined && { heartbeatMs }),
   };

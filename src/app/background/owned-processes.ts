@@ -62,7 +62,7 @@ class OwnedProcesses implements Processes {
     const { attached, owner, mayTellTargets } = this.#options;
     this.#refuseIfClosed();
     signal.throwIfAborted();
-    if (!mayTellTargets && options.notify?.to.kind === "targets")
+    if (!mayTellTargets && options.notify?.targets?.length)
       throw new Fault("input.refused", "a run's notices go to its own log", {
         hint: "Leave the target out; what the job delivers is its result.",
       });

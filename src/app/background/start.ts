@@ -10,7 +10,12 @@ import { Fault } from "../../kernel/errors.ts";
 import { makeId } from "../../kernel/ids.ts";
 import type { Redact } from "../../kernel/redact.ts";
 import { MINUTE } from "../../kernel/time.ts";
-import type { BackgroundNotify, BackgroundRecord, StartBackground } from "../../records/background.ts";
+import type {
+  AskedNotify,
+  BackgroundNotify,
+  BackgroundRecord,
+  StartBackground,
+} from "../../records/background.ts";
 import type { Context } from "../context.ts";
 import { logFileOf } from "./observe.ts";
 import { folderOf } from "./places.ts";
@@ -50,7 +55,7 @@ export async function startProcess(
     throw new Fault("environment.unusable", "a process with a terminal belongs to a run or a session", {
       hint: "Start it without a terminal.",
     });
-  checkNotify(context, options.notify);
+  const notify = resolveNotify(context, owner, options.notify);
   const id = `proc_${makeId(context.clock.now(), context.random).slice(-12)}`;
   const env = environmentOf(context, owner, { id, place, options });
   const bash = await findCommand("bash", env.PATH ?? "");
@@ -74,7 +79,7 @@ export async function startProcess(
     ...UNENDED,
     startedAt: await context.ledger.now(),
     logFile: logFileOf(context, id),
-    notify: options.notify,
+    notify,
   };
   try {
     await commit(context, record);
@@ -131,7 +136,8 @@ function environmentOf(
     },
     lineage: { depth: place.depth },
   });
-  return { ...place.exported, ...env, ...plainEnv(options.env ?? {}) };
+  const marks = Object.entries(env).filter(([name]) => name.startsWith("NIGHTSHIFT_"));
+  return { ...env, ...place.exported, ...Object.fromEntries(marks), ...plainEnv(options.env ?? {}) };
 }
 
 /** Values as they stand: a reference to a variable of the node is no caller's to make (S2). */
@@ -144,15 +150,20 @@ function plainEnv(env: Readonly<Record<string, string>>): Readonly<Record<string
   return env;
 }
 
-/** Throws for what could never be told, or never be matched. */
-export function checkNotify(context: Context, notify: BackgroundNotify | undefined): void {
-  if (!notify) return;
-  checkPatterns(notify.watch ?? []);
-  if (notify.heartbeatMs !== undefined && !(notify.heartbeatMs >= MINUTE))
+/** Whom it means. Throws `input.*`, `target.*` for what could never be told, or never be matched. */
+export function resolveNotify(
+  context: Context,
+  { runId }: Owner,
+  asked: AskedNotify | undefined,
+): BackgroundNotify | undefined {
+  if (!asked) return undefined;
+  const { targets, ...rest } = asked;
+  checkPatterns(asked.watch ?? []);
+  if (asked.heartbeatMs !== undefined && !(asked.heartbeatMs >= MINUTE))
     throw new Fault("input.invalid", "a heartbeat comes at most once a minute", { hint: "Give 1m or more." });
-  if (notify.to.kind === "run") return;
-  const selectors = context.parseTargets(notify.to.targets);
-  if (selectors.length === 0)
-    throw new Fault("input.invalid", "nobody is to be told", { hint: "Name a target, for instance local." });
+  const selectors = context.parseTargets(targets ?? []);
   requireRoute(selectors, context.routeFor(undefined));
+  if (targets && selectors.length > 0) return { ...rest, to: { kind: "targets", targets } };
+  if (runId !== undefined) return { ...rest, to: { kind: "run", runId } };
+  throw new Fault("input.invalid", "nobody is to be told", { hint: "Name a target, for instance local." });
 }

@@ -6,7 +6,6 @@
 // I4. `poll`, `log` and `list` change nothing. `dispose` ends all and lets nothing start any more.
 // What is remembered here is a record (`BackgroundProcess`): a ledger can hold the same one.
 
-import { join } from "node:path";
 import { linkAbort } from "../../kernel/abort.ts";
 import { Fault } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
@@ -34,14 +33,18 @@ export interface ProcessesDeps {
   newId(): string;
   redact: Redact;
   environment: Environment;
-  ownerRunId: string;
-  /** Where the log files go, private to the run. */
-  tempFolder: string;
+  ownerRunId: string | undefined;
+  /** Where a process's output goes; its folder is there. */
+  logFileOf(id: string): string;
   /** Of each log file. Default 50 MB. */
   maxFileBytes?: number;
   graceMs?: number;
   /** Told when a process has ended by itself, once each (completion notices are built on it). */
   onExit?(process: BackgroundProcess): void;
+  /** Writes it down. One that cannot be written down is ended, and the start fails. */
+  onStart?(process: BackgroundProcess, options: StartBackground): Promise<void>;
+  /** Told of every end, also of one by `kill`. Never rejects. */
+  onEnd?(process: BackgroundProcess): Promise<void>;
 }
 
 interface Tracked {
@@ -85,9 +88,20 @@ class RunProcesses implements Processes {
         this.#refuseIfClosed();
       }
       const tracked = this.#track(options, command);
+      await this.#writeDown(tracked, options);
       return snapshot(tracked);
     } finally {
       this.#starting -= 1;
+    }
+  }
+
+  async #writeDown(tracked: Tracked, options: StartBackground): Promise<void> {
+    try {
+      await this.#deps.onStart?.(snapshot(tracked), options);
+    } catch (error) {
+      await this.#end(tracked);
+      this.#tracked.delete(tracked.record.id);
+      throw error;
     }
   }
 
@@ -182,7 +196,7 @@ class RunProcesses implements Processes {
     const id = `proc_${this.#deps.newId().slice(-12)}`;
     const output = openOutputLog({
       redact: this.#deps.redact,
-      path: join(this.#deps.tempFolder, `${id}.log`),
+      path: this.#deps.logFileOf(id),
       ...(this.#deps.maxFileBytes !== undefined && { maxFileBytes: this.#deps.maxFileBytes }),
       onFileError: (error) => this.#deps.log.warn("process-log-failed", { id, error: String(error) }),
     });
@@ -229,6 +243,7 @@ class RunProcesses implements Processes {
       endedAt: this.#deps.clock.now(),
     };
     await tracked.output.close();
+    await this.#deps.onEnd?.(snapshot(tracked));
     if (!tracked.isKilled) this.#deps.onExit?.(snapshot(tracked));
   }
 

@@ -34,7 +34,7 @@ async function openBench(changes: Partial<ProcessesDeps> = {}) {
     redact: (text) => text.replaceAll("s3cret-value", "[redacted]"),
     environment,
     ownerRunId: "run-1",
-    tempFolder: deps.tempFolder,
+    logFileOf: (id) => join(deps.tempFolder, `${id}.log`),
     graceMs: 300,
     onExit: (process) => void exits.push(process),
     ...changes,
