@@ -1,6 +1,7 @@
 // Script jobs as a kind of work: the execute room with what this home gives it.
 
 import { join } from "node:path";
+import { makeScopeLocks, scopeKey } from "../execute/environments/scope-locks.ts";
 import { makeMarkIndex } from "../execute/mark-index.ts";
 import type { PipePool } from "../execute/pipe-pool.ts";
 import { type RecordScript, runScript, type ScriptDeps } from "../execute/run-script.ts";
@@ -28,6 +29,7 @@ export function scriptDeps(context: Context, pipes: PipePool): ScriptDeps {
     outputBytes: context.config.limits.outputBytes,
     newId: () => makeId(clock.now(), random),
     marks: makeMarkIndex(clock),
+    locks: makeScopeLocks(),
     pipes,
   };
 }
@@ -57,6 +59,8 @@ export async function runJobScript(
   const place = {
     spec,
     isRepeatable: isRepeatable(job.effects),
+    scopeKey: scopeKey({ home: context.home.paths.root, spec, jobId: ctx.run.jobId }),
+    ...(commands.locks && { locks: commands.locks }),
     tempFolder: join(agentTempFolder(context.home.paths), ctx.run.id),
   };
   return runScriptInside(commands, work, { ctx, place, ...(record && { record }) });

@@ -16,6 +16,7 @@ import { decodeTail, STDERR_LIMIT, STDOUT_LIMIT } from "./capture.ts";
 import { commandEnv } from "./command-env.ts";
 import { openEnvironment, requireUsable } from "./environments/index.ts";
 import type { EnvironmentDeps } from "./environments/place.ts";
+import type { ScopeLocks } from "./environments/scope-locks.ts";
 import { type LiveLog, makeLiveLog } from "./live-log.ts";
 import { prepareForElsewhere, type ScriptForElsewhere, type ScriptWork } from "./prepare-script.ts";
 import { reasonOf } from "./run-command.ts";
@@ -35,6 +36,9 @@ export interface ScriptEnvironment {
   spec: EnvironmentSpec;
   /** The work's effects allow it to run again. */
   isRepeatable: boolean;
+  /** Of a shared environment (W6), with the line of those who want it. */
+  scopeKey?: string | undefined;
+  locks?: ScopeLocks;
   /** Made for the run (0700) and removed with it. */
   tempFolder: string;
 }
@@ -61,14 +65,17 @@ export async function runScriptInside(
   let env: Record<string, string>;
   let workspace: string | undefined;
   let outcome: Outcome | undefined;
+  let release = () => {};
   try {
     script = await prepareForElsewhere(deps, work);
     env = commandEnv({ ...deps, ...ctx, jobEnv: work.env, timezone: work.timezone });
     await requireUsable(deps, place.spec);
+    release = (await place.locks?.take(place.scopeKey, ctx.signal)) ?? release;
     await mkdir(place.tempFolder, { recursive: true, mode: 0o700 });
     if (script.workdir === undefined) workspace = await openWorkspace(deps.workspacesFolder, ctx.run.id);
   } catch (error) {
-    return outcomeOfPreflight(error);
+    release();
+    return ctx.signal.aborted ? outcomeOfAbort(reasonOf(ctx)) : outcomeOfPreflight(error);
   }
   try {
     const hasBegun = await record(undefined, script.sha256);
@@ -84,6 +91,7 @@ export async function runScriptInside(
   } finally {
     await rm(place.tempFolder, { recursive: true, force: true });
     if (workspace) await leaveWorkspace(workspace, outcome, ctx);
+    release();
   }
 }
 
@@ -103,6 +111,7 @@ function environmentDepsOf(
     jobEnvNames: Object.keys(work.env),
     nodeEnv: deps.nodeEnv,
     signal: ctx.signal,
+    scopeKey: place.scopeKey,
     ...(deps.pipes && { pipes: deps.pipes }),
     /** A reason that names its own grace is in a hurry (L13). */
     get graceMs() {

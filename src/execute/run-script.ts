@@ -8,6 +8,7 @@ import type { Outcome } from "../records/outcome.ts";
 import type { ProcessRecord } from "../records/process.ts";
 import type { RunContext } from "../records/run-context.ts";
 import { commandEnv } from "./command-env.ts";
+import type { ScopeLocks } from "./environments/scope-locks.ts";
 import { type PreparedScript, prepareScript, type ScriptPlace, type ScriptWork } from "./prepare-script.ts";
 import { type CommandDeps, reasonOf, runCommand } from "./run-command.ts";
 import { outcomeOfAbort, outcomeOfPreflight } from "./script-outcome.ts";
@@ -15,6 +16,8 @@ import { closeWorkspace, openWorkspace } from "./workspace.ts";
 
 export interface ScriptDeps extends ScriptPlace, CommandDeps {
   workspacesFolder: string;
+  /** One per node: whose turn it is in shared environments (W6). */
+  locks?: ScopeLocks;
 }
 
 /**

@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { makeScopeLocks } from "../../src/execute/environments/scope-locks.ts";
 import type { ScriptWork } from "../../src/execute/prepare-script.ts";
 import { runScriptInside, type ScriptEnvironment } from "../../src/execute/run-script-inside.ts";
 import type { EnvironmentSpec } from "../../src/records/environment-spec.ts";
@@ -206,6 +207,24 @@ test.skipIf(whyNoServer())(
     expect(await readFile(join(workdir, "out"), "utf8")).toBe("made\n");
   },
 );
+
+test("W6: two runs that share an environment have it one after the other", async () => {
+  const inside = await openInside({ backend: "local", scope: "shared" });
+  Object.assign(inside.place, { scopeKey: "k", locks: makeScopeLocks() });
+  const workdir = join(inside.room.deps.scriptsFolder, "..", "given");
+  await mkdir(workdir);
+  const script = await inside.room.script(
+    "alone.sh",
+    'mkdir busy || exit 9; n=0; while [ $n -lt 20000 ]; do n=$((n + 1)); done; rmdir busy; echo "$NIGHTSHIFT_RUN_ID"',
+  );
+  const [one, other] = [makeContext(), makeContext()];
+
+  const outcomes = await Promise.all(
+    [one, other].map((context) => inside.run(script, { work: { workdir }, context })),
+  );
+
+  expect(outcomes).toMatchObject([{ output: `${one.run.id}\n` }, { output: `${other.run.id}\n` }]);
+});
 
 describe.skipIf(whyNoEngine())("a script's container", () => {
   test("L3: `running` is committed before the container is made; when it is refused none is made", async () => {

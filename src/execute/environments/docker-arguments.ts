@@ -25,7 +25,7 @@ const TMPFS = [
 export interface ContainerRequest {
   environmentId: string;
   runId: string;
-  jobId: string | undefined;
+  scopeKey: string | undefined;
   /** Whose the container is (reap-containers.ts). */
   owner: string;
   spec: DockerSpec;
@@ -68,15 +68,13 @@ export function runArguments(request: ContainerRequest): string[] {
   ];
 }
 
-function workspaceArguments({ spec, workdir, jobId, environmentId }: ContainerRequest): string[] {
+function workspaceArguments({ spec, workdir, scopeKey, environmentId }: ContainerRequest): string[] {
   if (spec.workdir !== "own") return [`--mount=type=bind,source=${workdir},target=${WORKSPACE}`];
-  const volume = spec.persist ? keptVolume(spec.scope, jobId) : undefined;
+  const volume = spec.persist ? keptVolume(scopeKey) : undefined;
   return [`--mount=type=volume,source=${volume ?? `nightshift-${environmentId}`},target=${WORKSPACE}`];
 }
 
 /** The volume that the next run of the same scope finds again; none for a run's own. */
-export function keptVolume(scope: string | undefined, jobId: string | undefined): string | undefined {
-  const key =
-    scope === "job" ? jobId && `job/${jobId}` : scope === undefined || scope === "run" ? undefined : scope;
-  return key && `nightshift-kept-${createHash("sha256").update(key).digest("hex").slice(0, 16)}`;
+export function keptVolume(scopeKey: string | undefined): string | undefined {
+  return scopeKey && `nightshift-kept-${createHash("sha256").update(scopeKey).digest("hex").slice(0, 16)}`;
 }

@@ -92,7 +92,7 @@ async function startContainer(deps: EnvironmentDeps, docker: Docker): Promise<vo
       environmentId,
       spec,
       runId: deps.env.NIGHTSHIFT_RUN_ID ?? "",
-      jobId: deps.env.NIGHTSHIFT_JOB_ID,
+      scopeKey: deps.scopeKey,
       owner: ownerLabel(),
       workdir: deps.workdir,
     }),
@@ -243,7 +243,7 @@ async function closeContainer(
     stdout: "",
     stderr: String(error),
   }));
-  const kept = spec.persist ? keptVolume(spec.scope, deps.env.NIGHTSHIFT_JOB_ID) : undefined;
+  const kept = spec.persist ? keptVolume(deps.scopeKey) : undefined;
   if (spec.workdir === "own" && !kept) await run(["volume", "rm", "--force", container]).catch(() => {});
   const isGone = removed.exitCode === 0 || (await isAbsent(run, container));
   if (!isGone) deps.log.warn("container-not-removed", { container, error: lastLine(removed) });

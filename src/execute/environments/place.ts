@@ -23,6 +23,8 @@ export interface EnvironmentDeps {
   nodeEnv: Readonly<Record<string, string | undefined>>;
   /** The run's workdir or workspace on this machine, absolute. */
   workdir: string;
+  /** Stands for the scope that keeps its files (scope-locks.ts); undefined = the run's own. */
+  scopeKey?: string | undefined;
   /** A private folder (0700) of the run; what is made in it goes with `dispose`. */
   tempFolder: string;
   /** TERM → KILL. Default 2 s. Asked for at each use. */

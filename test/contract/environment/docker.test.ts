@@ -191,12 +191,14 @@ cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/dev
 
   test("a workspace of its own is kept for the scope that asked for it, and nobody else", async () => {
     const kept = { workdir: "own", persist: true, scope: "builds" } as const;
+    deps.scopeKey = "a home/docker/its spec/name/builds";
     const first = await open(kept);
     await said(first, "echo kept >file");
     await first.dispose();
     const second = await open(kept);
     expect(await said(second, "cat file")).toBe("kept\n");
     await second.dispose();
+    deps.scopeKey = undefined;
     const other = await open({ workdir: "own" });
     expect(await said(other, "ls")).toBe("");
     await other.dispose();
