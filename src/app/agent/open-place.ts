@@ -4,6 +4,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { commandEnv } from "../../execute/command-env.ts";
 import { openEnvironment } from "../../execute/environments/index.ts";
+import { scopeKey } from "../../execute/environments/scope-locks.ts";
 import { checkWorkdir } from "../../execute/prepare-script.ts";
 import { leaveWorkspace, redactWith, type ScriptDeps } from "../../execute/run-script.ts";
 import { openWorkspace } from "../../execute/workspace.ts";
@@ -55,7 +56,10 @@ export async function openPlace(
   await mkdir(tempFolder, { recursive: true, mode: 0o700 });
   const output = join(home.paths.outputFolder, ctx.run.jobId ?? JOBLESS_FOLDER);
   const allowed = [...(workspace === undefined ? [] : [workspace]), output];
+  const key = scopeKey({ home: home.paths.root, spec, jobId: ctx.run.jobId });
+  let release = () => {};
   const leave = async (outcome: Outcome | undefined) => {
+    release();
     await rm(tempFolder, { recursive: true, force: true });
     if (workspace !== undefined) await leaveWorkspace(workspace, outcome, ctx);
   };
@@ -69,6 +73,7 @@ export async function openPlace(
     nodeEnv: context.env,
     workdir: workdir ?? workspace ?? home.paths.workspacesFolder,
     tempFolder,
+    scopeKey: key,
     signal: ctx.signal,
     ...(job.idleTimeoutMs > 0 && { cpuSampleMs: Math.min(CPU_SAMPLE_MS, job.idleTimeoutMs / 4) }),
     ...(commands.pipes && { pipes: commands.pipes }),
@@ -76,6 +81,7 @@ export async function openPlace(
   // A skill that a run could change would instruct the next one.
   const hide = { folders: [home.paths.root], except: allowed, readable: [home.paths.skillsFolder] };
   try {
+    release = (await commands.locks?.take(key, ctx.signal)) ?? release;
     const environment = await openEnvironment(deps, spec, {
       hide,
       isRepeatable: isRepeatable(job.effects),
