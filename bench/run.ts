@@ -4,6 +4,7 @@ import { cpus, totalmem } from "node:os";
 import { agentRuns } from "./agent-runs.ts";
 import { agents } from "./agents.ts";
 import { burst } from "./burst.ts";
+import { environments } from "./environments.ts";
 import { guard } from "./guard.ts";
 import { latency } from "./latency.ts";
 import type { Benchmark, Result } from "./measure.ts";
@@ -23,6 +24,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   agents,
   agentRuns,
   guard,
+  environments,
   models,
   packageSize,
 ];
