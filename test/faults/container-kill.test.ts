@@ -1,0 +1,51 @@
+// kill -9 of a node while a script runs in a container: what the ledger says, and that no container is left.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Engine, startEngine, TEST_IMAGE, whyNoEngine } from "../support/docker-engine.ts";
+import { faultHome, rowsOf, untilTrue } from "./fault-home.ts";
+import { startNode } from "./node-process.ts";
+
+let engine: Engine | undefined;
+beforeAll(async () => {
+  if (!whyNoEngine()) engine = await startEngine();
+});
+afterAll(() => engine?.stop());
+
+const CONFIG = `timezone: UTC
+limits: {quarantine: false}
+environments: {box: {backend: docker, image: "${TEST_IMAGE}", network: none}}
+`;
+
+const containers = async () =>
+  ((await engine?.docker("ps", "--all", "--format", "{{.Names}}")) ?? "").split("\n").filter(Boolean);
+
+describe.skipIf(whyNoEngine())("a node that dies while its script runs in a container", () => {
+  test("L6, hermes#75467: the run is unknown, and the next node's start removes the container with its processes", {
+    timeout: 60_000,
+  }, async () => {
+    const env = { DOCKER_HOST: engine?.env.DOCKER_HOST ?? "" };
+    const home = await faultHome({ config: CONFIG, env });
+    await home.script("long.sh", "sleep 71234");
+    await home.jobFiles([
+      { id: "boxed", repeat: 1, env: {}, run: { script: "long.sh" }, environment: "box" },
+    ]);
+    const first = await startNode({ home: home.path, env });
+    const runs = async () => {
+      const [name] = await containers();
+      return name === undefined ? "" : ((await engine?.docker("top", name)) ?? "");
+    };
+    await untilTrue("the script sleeps in its container", async () => (await runs()).includes("sleep 71234"));
+
+    first.signal("SIGKILL");
+    await first.exited;
+    expect(await containers()).toHaveLength(1);
+    const second = await startNode({ home: home.path, env });
+    await untilTrue("the container is gone", async () => (await containers()).length === 0);
+    await untilTrue("the run is unknown", async () => (await rowsOf(home))[0]?.state === "unknown");
+    second.signal("SIGTERM");
+    await second.exited;
+
+    const began = (await rowsOf(home)).filter(({ state }) => state !== "skipped");
+    expect(began, "nobody says that it may run again").toHaveLength(1);
+  });
+});
