@@ -208,6 +208,34 @@ test.skipIf(whyNoServer())(
   },
 );
 
+test.skipIf(whyNoServer())(
+  "law 4: a connection that is cut under a script leaves it unknown, and blocks the next before it begins",
+  async () => {
+    const lost = await startServer();
+    try {
+      const { user, port, identityFile, knownHosts } = lost;
+      const inside = await openInside({
+        backend: "ssh",
+        host: "127.0.0.1",
+        user,
+        port,
+        identityFile,
+        knownHosts,
+      });
+      const script = await inside.room.script("long.sh", "echo before; sleep 60");
+      const context = makeContext();
+      const running = inside.run(script, { context });
+      await context.next(printed("before"));
+      await lost.cut();
+      expect(await running).toMatchObject({ state: "unknown", output: "before\n" });
+
+      expect(await inside.run(script)).toMatchObject({ state: "failed", error: { code: "preflight" } });
+    } finally {
+      await lost.stop();
+    }
+  },
+);
+
 test("W6: two runs that share an environment have it one after the other", async () => {
   const inside = await openInside({ backend: "local", scope: "shared" });
   Object.assign(inside.place, { scopeKey: "k", locks: makeScopeLocks() });
