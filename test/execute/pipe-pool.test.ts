@@ -31,7 +31,8 @@ describe.runIf(process.platform === "linux")("the pool of pipes", () => {
     expect(await Promise.all(texts)).toEqual(pipes.map((_, index) => `pipe ${index}`));
     await pool.close();
     expect(readdirSync(folder)).toEqual([]);
-    expect(openDescriptors()).toBe(before);
+    // Other tests of this process may have closed some meanwhile.
+    expect(openDescriptors()).toBeLessThanOrEqual(before);
   });
 
   test("a closed pool gives none", async () => {
