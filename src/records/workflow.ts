@@ -17,7 +17,6 @@ export const TASK_KINDS = [
   "wait",
   "approval",
 ] as const;
-export type TaskKind = (typeof TASK_KINDS)[number];
 
 /** How incoming transitions start a task: one active source, or all of them. */
 export type Join = "any" | "all";

@@ -1,13 +1,7 @@
 // Templates inside a value (params, outputs, env): every text in it is a template, keys are the person's own.
 
-import type { Evaluated, Expression, Reference, Scope } from "./expression.ts";
-import {
-  type Language,
-  parseTemplate,
-  renderTemplate,
-  type Template,
-  type TemplateIssue,
-} from "./template.ts";
+import type { Evaluated, Expression, Scope } from "./expression.ts";
+import { type Language, parseTemplate, renderTemplate, type Template } from "./template.ts";
 
 export type ValuePath = readonly (string | number)[];
 
@@ -63,5 +57,3 @@ export function wholeExpression(template: Template): Expression | undefined {
   const [first] = template.parts;
   return template.parts.length === 1 && first && "expression" in first ? first.expression : undefined;
 }
-
-export type { Reference, TemplateIssue };
