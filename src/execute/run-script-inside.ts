@@ -89,9 +89,10 @@ export async function runScriptInside(
     });
     return outcome;
   } finally {
+    // The environment has ended by now; a folder that cannot be removed must not keep others out of it.
+    release();
     await rm(place.tempFolder, { recursive: true, force: true });
     if (workspace) await leaveWorkspace(workspace, outcome, ctx);
-    release();
   }
 }
 
