@@ -7,13 +7,13 @@
 
 import { pageOf } from "../../execute/background/log-page.ts";
 import { KEPT_CHARACTERS } from "../../execute/background/output-log.ts";
-import { spoolTail, textOfBytes } from "../../execute/background/spool.ts";
 import { closeSupervisedStdin, endSupervised, writeSupervised } from "../../execute/background/supervised.ts";
 import { linkAbort } from "../../kernel/abort.ts";
-import { Fault } from "../../kernel/errors.ts";
+import { Fault, messageOf } from "../../kernel/errors.ts";
 import { MINUTE, SECOND } from "../../kernel/time.ts";
 import type { BackgroundRecord, Processes, StartBackground, WaitAnswer } from "../../records/background.ts";
 import type { Context } from "../context.ts";
+import { keptText } from "./kept-text.ts";
 import { observe, outputFolder } from "./observe.ts";
 import { identityOf, isOfThisHost } from "./places.ts";
 import { type Owner, type StartPlace, startProcess } from "./start.ts";
@@ -85,7 +85,7 @@ class OwnedProcesses implements Processes {
     const record = await this.#find(id);
     const held = await this.#heldHere(record.id);
     if (held) return held.poll(record.id, { characters });
-    const { text } = characters > 0 ? await this.#tail(record, characters) : { text: "" };
+    const { text } = characters > 0 ? await keptText(this.#context, record, characters) : { text: "" };
     return { process: await observe(this.#context, record), output: text };
   }
 
@@ -94,7 +94,7 @@ class OwnedProcesses implements Processes {
     if (record.state !== "running") await this.#consume(record);
     const held = await this.#heldHere(record.id);
     if (held) return held.log(record.id, { ...(offset !== undefined && { offset }), lines });
-    const { text, isWhole } = await this.#tail(record, KEPT_CHARACTERS);
+    const { text, isWhole } = await keptText(this.#context, record, KEPT_CHARACTERS);
     const page = pageOf(text, { offset, lines });
     return { process: record, output: page.text, isCut: !isWhole || !page.isWhole };
   }
@@ -119,7 +119,7 @@ class OwnedProcesses implements Processes {
       }
       if (status === "exited") await this.#consume(process);
       if (status === "exited") await pause(this.#context, DRAIN_MS);
-      return { status, process, output: (await this.#tail(process, KEPT_CHARACTERS)).text };
+      return { status, process, output: (await keptText(this.#context, process, KEPT_CHARACTERS)).text };
     }
   }
 
@@ -166,11 +166,31 @@ class OwnedProcesses implements Processes {
 
   async #endAll() {
     const attached = (await this.#options.attached?.processes.dispose()) ?? { ended: 0, survivors: 0 };
-    const own = (await this.#records()).filter((one) => one.isSupervised && !one.persist);
-    const ended = await Promise.all(own.map((record) => this.#end(record)));
+    const own = (await this.#ownRecords()).filter((one) => one.isSupervised && !one.persist);
+    const ended = await Promise.all(own.map((record) => this.#endSurely(record)));
     const running = own.filter(({ state }) => state === "running").length;
     const survivors = ended.reduce((sum, one) => sum + one.survivors, attached.survivors);
     return { ended: attached.ended + running, survivors };
+  }
+
+  async #endSurely(record: BackgroundRecord): Promise<{ survivors: number }> {
+    try {
+      return await this.#end(record);
+    } catch (error) {
+      this.#context.log.warn("process-not-ended", { id: record.id, error: messageOf(error) });
+      return { survivors: 1 };
+    }
+  }
+
+  /** A store that cannot be asked now must not keep an owner from ending: a node ends these once its row says so. */
+  async #ownRecords(): Promise<readonly BackgroundRecord[]> {
+    const { owner } = this.#options;
+    try {
+      return await this.#records();
+    } catch (error) {
+      this.#context.log.warn("processes-left-to-nodes", { ...owner, error: messageOf(error) });
+      return [];
+    }
   }
 
   /** Also one that has ended: what it left in the background is its own. */
@@ -212,14 +232,6 @@ class OwnedProcesses implements Processes {
 
   async #consume(record: BackgroundRecord): Promise<void> {
     await this.#context.ledger.consumeBackground(record.id, await this.#context.ledger.now());
-  }
-
-  /** At most four bytes stand for one character. */
-  async #tail(record: BackgroundRecord, characters: number): Promise<{ text: string; isWhole: boolean }> {
-    const tail = await spoolTail(outputFolder(this.#context, record), 4 * characters);
-    const text = this.#context.redact(textOfBytes(tail.bytes));
-    const isWhole = tail.isWhole && text.length <= characters;
-    return { text: text.slice(-characters).replace(/^[\uDC00-\uDFFF]/, ""), isWhole };
   }
 
   #records() {
