@@ -46,46 +46,29 @@ export async function openPlace(
   job: Job,
   ctx: RunContext,
 ): Promise<Place> {
-  const { home } = context;
   const env = commandEnv({ ...commands, ...ctx, jobEnv: job.env, timezone: job.timezone });
+  const folders = await openFolders(context, job, ctx);
   const spec = environmentOf(context, job);
-  const workdir = await checkWorkdir(job.workdir, context.env.HOME ?? "/");
-  const workspace =
-    workdir === undefined ? await openWorkspace(home.paths.workspacesFolder, ctx.run.id) : undefined;
-  const tempFolder = join(agentTempFolder(home.paths), ctx.run.id);
-  await mkdir(tempFolder, { recursive: true, mode: 0o700 });
-  const output = join(home.paths.outputFolder, ctx.run.jobId ?? JOBLESS_FOLDER);
-  const allowed = [...(workspace === undefined ? [] : [workspace]), output];
-  const key = scopeKey({ home: home.paths.root, spec, jobId: ctx.run.jobId });
+  const key = scopeKey({ home: context.home.paths.root, spec, jobId: ctx.run.jobId });
+  const deps = { ...environmentDeps({ context, commands }, job, { ctx, env, folders }), scopeKey: key };
+  const { allowed } = folders;
+  const redact = redactWith(commands.redact, job.env, env);
+  // A skill that a run could change would instruct the next one.
+  const hide = {
+    ...{ folders: [context.home.paths.root], except: allowed },
+    readable: [context.home.paths.skillsFolder],
+  };
   let release = () => {};
   const leave = async (outcome: Outcome | undefined) => {
     release();
-    await rm(tempFolder, { recursive: true, force: true });
-    if (workspace !== undefined) await leaveWorkspace(workspace, outcome, ctx);
+    await folders.leave(outcome);
   };
-  const redact = redactWith(commands.redact, job.env, env);
-  const deps = {
-    clock: context.clock,
-    log: context.log,
-    newId: commands.newId,
-    env,
-    jobEnvNames: Object.keys(job.env),
-    nodeEnv: context.env,
-    workdir: workdir ?? workspace ?? home.paths.workspacesFolder,
-    tempFolder,
-    scopeKey: key,
-    signal: ctx.signal,
-    ...(job.idleTimeoutMs > 0 && { cpuSampleMs: Math.min(CPU_SAMPLE_MS, job.idleTimeoutMs / 4) }),
-    ...(commands.pipes && { pipes: commands.pipes }),
-  };
-  // A skill that a run could change would instruct the next one.
-  const hide = { folders: [home.paths.root], except: allowed, readable: [home.paths.skillsFolder] };
   try {
     release = (await commands.locks?.take(key, ctx.signal)) ?? release;
     const environment = await openEnvironment(deps, spec, {
       hide,
       isRepeatable: isRepeatable(job.effects),
-      isWorkdirSynced: workdir !== undefined,
+      isWorkdirSynced: folders.isNamed,
     });
     const processes = environmentProcesses({
       ...{ context, environment, spec, hide, redact },
@@ -98,19 +81,62 @@ export async function openPlace(
       await endAll({ environment, processes, ctx });
       await leave(outcome);
     };
-    return {
-      environment,
-      processes,
-      allowed,
-      isLocal: spec.backend === "local",
-      marks: marksOf(env),
-      redact,
-      close,
-    };
+    const isLocal = spec.backend === "local";
+    return { environment, processes, allowed, isLocal, marks: marksOf(env), redact, close };
   } catch (error) {
     await leave(undefined);
     throw error;
   }
+}
+
+interface Folders {
+  /** Where commands start, on this machine. */
+  workdir: string;
+  /** Whether the job names it. */
+  isNamed: boolean;
+  tempFolder: string;
+  allowed: readonly string[];
+  leave(outcome: Outcome | undefined): Promise<void>;
+}
+
+/** The job's folder or a fresh one, and a private one for what commands leave between calls. */
+async function openFolders({ home, env }: Context, job: Job, ctx: RunContext): Promise<Folders> {
+  const named = await checkWorkdir(job.workdir, env.HOME ?? "/");
+  const workspace =
+    named === undefined ? await openWorkspace(home.paths.workspacesFolder, ctx.run.id) : undefined;
+  const tempFolder = join(agentTempFolder(home.paths), ctx.run.id);
+  await mkdir(tempFolder, { recursive: true, mode: 0o700 });
+  const output = join(home.paths.outputFolder, ctx.run.jobId ?? JOBLESS_FOLDER);
+  return {
+    workdir: named ?? workspace ?? home.paths.workspacesFolder,
+    isNamed: named !== undefined,
+    tempFolder,
+    allowed: [...(workspace === undefined ? [] : [workspace]), output],
+    async leave(outcome) {
+      await rm(tempFolder, { recursive: true, force: true });
+      if (workspace !== undefined) await leaveWorkspace(workspace, outcome, ctx);
+    },
+  };
+}
+
+function environmentDeps(
+  { context, commands }: { context: Context; commands: ScriptDeps },
+  job: Job,
+  { ctx, env, folders }: { ctx: RunContext; env: Record<string, string>; folders: Folders },
+) {
+  return {
+    clock: context.clock,
+    log: context.log,
+    newId: commands.newId,
+    env,
+    jobEnvNames: Object.keys(job.env),
+    nodeEnv: context.env,
+    workdir: folders.workdir,
+    tempFolder: folders.tempFolder,
+    signal: ctx.signal,
+    ...(job.idleTimeoutMs > 0 && { cpuSampleMs: Math.min(CPU_SAMPLE_MS, job.idleTimeoutMs / 4) }),
+    ...(commands.pipes && { pipes: commands.pipes }),
+  };
 }
 
 function marksOf(env: Readonly<Record<string, string>>): Record<string, string> {

@@ -7,12 +7,13 @@
 // What is remembered here is a record (`BackgroundProcess`): a ledger can hold the same one.
 
 import { linkAbort } from "../../kernel/abort.ts";
-import { Fault } from "../../kernel/errors.ts";
+import { Fault, invariant } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Redact } from "../../kernel/redact.ts";
 import type { Clock } from "../../kernel/time.ts";
 import type { BackgroundProcess, Processes, StartBackground, WaitAnswer } from "../../records/background.ts";
 import type { Environment, SpawnedCommand } from "../../records/environment.ts";
+import { findId } from "./find-id.ts";
 import { followStream } from "./follow-stream.ts";
 import { pageOf } from "./log-page.ts";
 import { type OutputLog, openOutputLog } from "./output-log.ts";
@@ -256,19 +257,9 @@ class RunProcesses implements Processes {
   }
 
   #find(id: string): Tracked {
-    const exact = this.#tracked.get(id);
-    if (exact) return exact;
-    const found = id === "" ? [] : [...this.#tracked.keys()].filter((known) => matches(known, id));
-    const only = found.length === 1 ? this.#tracked.get(found[0] ?? "") : undefined;
-    if (only) return only;
-    if (found.length > 1)
-      throw new Fault("input.ambiguous", `${found.length} processes begin with ${id}`, {
-        hint: `Give more of the id: ${found.join(", ")}.`,
-        details: { candidates: found },
-      });
-    throw new Fault("process.unknown", `this run has no process ${id}`, {
-      hint: "List the processes for their ids; finished ones make room for new ones.",
-    });
+    const tracked = this.#tracked.get(findId(this.#tracked.keys(), id));
+    invariant(tracked, "an id that was found is tracked");
+    return tracked;
   }
 
   #running(id: string): Tracked {
@@ -300,10 +291,6 @@ class RunProcesses implements Processes {
 function snapshot({ record, output }: Tracked): BackgroundProcess {
   return { ...record, outputBytes: output.totalBytes() };
 }
-
-/** With or without `proc_`. */
-const matches = (known: string, prefix: string) =>
-  known.startsWith(prefix) || known.startsWith(`proc_${prefix}`);
 
 /** The last characters, none of them half. */
 function lastOf(text: string, characters: number): string {
