@@ -7,7 +7,13 @@
 
 import type { Clock } from "../kernel/time.ts";
 import type { ProcessIdentity, ProcessRecord } from "../records/process.ts";
-import { hasVariable, isSameProcess, listProcesses, type ProcessEntry, readProcess } from "./process-table.ts";
+import {
+  hasVariable,
+  isSameProcess,
+  listProcesses,
+  type ProcessEntry,
+  readProcess,
+} from "./process-table.ts";
 
 /** Time between TERM and KILL. */
 export const DEFAULT_GRACE_MS = 10_000;
