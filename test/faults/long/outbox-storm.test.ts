@@ -6,12 +6,12 @@ import { writeFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Delivery, NewDelivery } from "../../src/records/delivery.ts";
-import { openLedger } from "../../src/store/sql/open-ledger.ts";
-import { serve } from "../deliver/loopback.ts";
-import { seededRandom } from "../support/random.ts";
-import { faultHome, untilTrue } from "./fault-home.ts";
-import { startNode } from "./node-process.ts";
+import type { Delivery, NewDelivery } from "../../../src/records/delivery.ts";
+import { openLedger } from "../../../src/store/sql/open-ledger.ts";
+import { serve } from "../../deliver/loopback.ts";
+import { seededRandom } from "../../support/random.ts";
+import { faultHome, untilTrue } from "../fault-home.ts";
+import { startNode } from "../node-process.ts";
 
 const MESSAGES = 250;
 const KILLS = 5;
@@ -79,7 +79,7 @@ function messages(platform: "matrix" | "gotify"): NewDelivery[] {
 }
 
 test("O3: kill -9 during 500 sends (hermes#58818): idempotent loses and doubles nothing, blind never sends a doubtful one again", {
-  timeout: 180_000,
+  timeout: 420_000,
 }, async () => {
   const matrix = await platformServer(
     1,
@@ -130,7 +130,7 @@ test("O3: kill -9 during 500 sends (hermes#58818): idempotent loses and doubles 
       await node.exited;
     }
     await startNode({ home: home.path });
-    await untilTrue("nothing waits any more", async () => (await open()) === 0, 120_000);
+    await untilTrue("nothing waits any more", async () => (await open()) === 0, 360_000);
 
     const ended = await ledger.deliveries({ limit: 1_000 });
     const of = (platform: string) => ended.filter(({ target }) => target.platform === platform);
