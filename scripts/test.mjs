@@ -64,7 +64,12 @@ if (isFaults) {
       run(
         `Node ${major}`,
         path,
-        ["test/store/", "test/execute", "test/app/lifecycle", "test/cli/jobs", "test/faults/kills"],
+        [
+          ...["test/store/", "test/execute", "test/app/lifecycle", "test/cli/jobs", "test/faults/kills"],
+          // Containers and transfers are no affair of Node's version.
+          ...["--exclude", "test/execute/run-script-inside.test.ts"],
+          ...["--exclude", "test/execute/environments/sync-cost.test.ts"],
+        ],
         { NIGHTSHIFT_TEST_NODE: path },
       );
     }

@@ -163,7 +163,7 @@ async function makePlace(deps: EnvironmentDeps, docker: Docker): Promise<Place> 
       return { survivors: survivors ?? 0 };
     },
     cpuMs: async (callId) => numberOf((await inside(cpuArgv(callId))).stdout),
-    whyLost: (exit) => whyLost(docker, container, exit),
+    whyLost: (exit) => whyLost(deps, { docker, container }, exit),
     close: () => closeContainer(deps, docker, container),
   };
 }
@@ -203,26 +203,36 @@ async function launchInside(
   });
 }
 
+/** The engine's client hears of a kill before the engine says so itself: it is asked this often, so many ms apart. */
+const LOOKS = 15;
+const LOOK_MS = 100;
+
 async function whyLost(
-  { run, label, engine }: Docker,
-  container: string,
+  { clock, signal }: Pick<EnvironmentDeps, "clock" | "signal">,
+  { docker, container }: { docker: Docker; container: string },
   exit: CommandExit,
 ): Promise<Error | undefined> {
   if (exit.exitCode === 0) return undefined;
-  const state = await run([
-    "inspect",
-    "--format",
-    "{{.State.Running}} {{.State.OOMKilled}} {{.State.ExitCode}}",
-    container,
-  ]);
+  for (let look = 1; ; look++) {
+    const why = await whyDead(docker, container);
+    if (why !== undefined) return goneFault(docker.label, why);
+    // Only a kill can be a container's: any other end without the command's own word is its shell's.
+    if (exit.exitCode !== 137 || look === LOOKS) return undefined;
+    await clock.sleep(LOOK_MS, signal ?? new AbortController().signal).catch(() => {});
+  }
+}
+
+/** Undefined = the engine says that it runs. */
+async function whyDead({ run, engine }: Docker, container: string): Promise<string | undefined> {
+  const format = "{{.State.Running}} {{.State.OOMKilled}} {{.State.ExitCode}}";
+  const state = await run(["inspect", "--format", format, container]);
   const [isRunning, wasKilled, code] = state.stdout.trim().split(" ");
   if (isRunning === "true") return undefined;
-  const why =
-    state.exitCode !== 0
-      ? `${engine} no longer answers for it: ${lastLine(state)}`
-      : wasKilled === "true"
-        ? "it ran out of memory"
-        : `it ended with ${code}`;
+  if (state.exitCode !== 0) return `${engine} no longer answers for it: ${lastLine(state)}`;
+  return wasKilled === "true" ? "it ran out of memory" : `it ended with ${code}`;
+}
+
+function goneFault(label: string, why: string): Fault {
   return new Fault("environment.broken", `the container of ${label} is gone: ${why}`, {
     hint: "Look at the engine and at the limits; the command may have run in part.",
     retry: "later",
