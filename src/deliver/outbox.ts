@@ -187,7 +187,8 @@ export class Outbox {
     if (isNew && heldMs > MAX_HELD_MS)
       return decideWait(row, { afterMs: 0, why: "held too long before sending" }, clock.now());
     const result = await work({ adapters, clock }, row, this.#ending.signal);
-    if (passing) this.#gates.note(passing, result, clock.monotonicMs());
+    // A dead owner's row passed no gate, and what is said of it says nothing of its platform: nobody may have been asked.
+    if (isNew && passing) this.#gates.note(passing, result, clock.monotonicMs());
     const clean = "error" in result ? { ...result, error: this.#deps.redact(result.error) } : result;
     return decideTry(row, clean, { now: clock.now(), random: this.#fraction() });
   }

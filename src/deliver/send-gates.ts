@@ -20,7 +20,10 @@ interface Bucket {
 }
 
 interface Breaker {
+  /** In a row, while it was closed. */
   failures: number;
+  /** How often it has opened: each one that finds nobody doubles the next. */
+  rests: number;
   /** When the breaker lets one try through; undefined = it is closed. */
   openUntilMs: number | undefined;
   lastError: string | undefined;
@@ -71,13 +74,16 @@ export class SendGates {
     if (isAlive) return void this.#breakers.delete(platform);
     const breaker = this.#breakers.get(platform) ?? {
       failures: 0,
+      rests: 0,
       openUntilMs: undefined,
       lastError: undefined,
     };
     this.#breakers.set(platform, breaker);
-    breaker.failures += 1;
     breaker.lastError = "error" in result ? result.error : undefined;
-    if (breaker.failures >= OPENS_AFTER) breaker.openUntilMs = nowMs + restMs(breaker);
+    // Sends that were on their way when it opened tell of the same outage, and the half-open try's rest has begun already.
+    if (breaker.openUntilMs !== undefined) return;
+    breaker.failures += 1;
+    if (breaker.failures >= OPENS_AFTER) open(breaker, nowMs);
   }
 
   #askBreaker(platform: string, nowMs: number): Wait | undefined {
@@ -91,7 +97,7 @@ export class SendGates {
         why: `${platform} is down: ${breaker.lastError ?? ""}`,
       };
     // Half open: this one goes through, the next ones wait for what it finds.
-    breaker.openUntilMs = nowMs + restMs(breaker);
+    open(breaker, nowMs);
     return undefined;
   }
 
@@ -115,8 +121,9 @@ export class SendGates {
   }
 }
 
-function restMs({ failures }: Breaker): number {
-  return backoffMs(Math.max(1, failures - OPENS_AFTER + 1), REST, 0.5);
+function open(breaker: Breaker, nowMs: number): void {
+  breaker.rests += 1;
+  breaker.openUntilMs = nowMs + backoffMs(breaker.rests, REST, 0.5);
 }
 
 /** A platform that says when to come again is up. */

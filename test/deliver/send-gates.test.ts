@@ -52,6 +52,17 @@ describe("a gate", () => {
     expect(gates.enter(passing, 31 * SECOND).kind).toBe("pass");
   });
 
+  test("rests twice as long after a try that found nobody, and no longer for failures that came back together", () => {
+    const gates = new SendGates();
+    const passing = { platform: "chat", bucket: "chat:1", rate: undefined };
+    const enter = (nowMs: number) => gates.enter(passing, nowMs).kind;
+    for (let failure = 0; failure < 16; failure++) gates.note(passing, down, 0);
+
+    expect([29 * SECOND, 30 * SECOND].map(enter)).toEqual(["wait", "pass"]);
+    gates.note(passing, down, 31 * SECOND);
+    expect([89 * SECOND, 90 * SECOND].map(enter)).toEqual(["wait", "pass"]);
+  });
+
   test("an answer that asks to wait, and a refusal, are signs of life", () => {
     for (const sign of [
       { kind: "retry", error: "429", afterMs: 1 },
@@ -102,5 +113,21 @@ describe("an outbox behind gates", () => {
       attempts: 0,
       error: "chat is down: ECONNREFUSED",
     });
+  });
+
+  test("what a dead sender left in doubt says nothing of its platform: the next message is sent", async () => {
+    const post = await openPost();
+    const adapter = chatAdapter();
+    const rows = Array.from({ length: 6 }, (_, number) => message(`m${number}`, chat(String(number))));
+    await post.ledger.putDeliveries(rows, START);
+    await post.ledger.takeDeliveries({ nodeId: "dead", now: START, leaseMs: MINUTE, limit: 6 });
+    await post.ledger.putDeliveries([message("new", chat("7"))], START);
+
+    const outbox = post.outbox({ adapters: [adapter], deadNodes: () => ["dead"] });
+    await outbox.drain(new AbortController().signal);
+
+    const ended = await post.rows();
+    for (const { key } of rows) expect(ended.get(key)).toMatchObject({ state: "unknown" });
+    expect(ended.get("new")).toMatchObject({ state: "delivered" });
   });
 });
