@@ -1,6 +1,7 @@
 // Script jobs as a kind of work: the execute room with what this home gives it.
 
 import { join } from "node:path";
+import { makeWallsProbe } from "../execute/environments/bubblewrap.ts";
 import { makeScopeLocks, scopeKey } from "../execute/environments/scope-locks.ts";
 import { makeMarkIndex } from "../execute/mark-index.ts";
 import type { PipePool } from "../execute/pipe-pool.ts";
@@ -30,6 +31,7 @@ export function scriptDeps(context: Context, pipes: PipePool): ScriptDeps {
     newId: () => makeId(clock.now(), random),
     marks: makeMarkIndex(clock),
     locks: makeScopeLocks(),
+    probeWalls: makeWallsProbe(),
     pipes,
   };
 }

@@ -113,6 +113,7 @@ function environmentDepsOf(
     nodeEnv: deps.nodeEnv,
     signal: ctx.signal,
     scopeKey: place.scopeKey,
+    probeWalls: deps.probeWalls,
     ...(deps.pipes && { pipes: deps.pipes }),
     /** A reason that names its own grace is in a hurry (L13). */
     get graceMs() {

@@ -8,6 +8,7 @@ import type { Outcome } from "../records/outcome.ts";
 import type { ProcessRecord } from "../records/process.ts";
 import type { RunContext } from "../records/run-context.ts";
 import { commandEnv } from "./command-env.ts";
+import type { ProbeWalls } from "./environments/bubblewrap.ts";
 import type { ScopeLocks } from "./environments/scope-locks.ts";
 import { type PreparedScript, prepareScript, type ScriptPlace, type ScriptWork } from "./prepare-script.ts";
 import { type CommandDeps, reasonOf, runCommand } from "./run-command.ts";
@@ -18,6 +19,8 @@ export interface ScriptDeps extends ScriptPlace, CommandDeps {
   workspacesFolder: string;
   /** One per node: whose turn it is in shared environments (W6). */
   locks?: ScopeLocks;
+  /** One per node: walls that stood once stand. */
+  probeWalls?: ProbeWalls;
 }
 
 /**

@@ -6,6 +6,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { commandEnv } from "../../execute/command-env.ts";
+import { makeWallsProbe } from "../../execute/environments/bubblewrap.ts";
 import { openEnvironment } from "../../execute/environments/index.ts";
 import { closeWorkspace, openWorkspace } from "../../execute/workspace.ts";
 import { Fault } from "../../kernel/errors.ts";
@@ -94,8 +95,9 @@ async function openPlace({ context, sessionId, cwd }: SessionPlaceOptions): Prom
     if (workspace !== undefined) await closeWorkspace(workspace, false);
   };
   try {
+    const probeWalls = makeWallsProbe();
     const deps = {
-      ...{ clock, log, tempFolder, jobEnvNames: [], nodeEnv: context.env },
+      ...{ probeWalls, clock, log, tempFolder, jobEnvNames: [], nodeEnv: context.env },
       newId: () => makeId(clock.now(), random),
       env: environmentOf(context, sessionId),
       workdir: cwd ?? workspace ?? home.paths.workspacesFolder,
@@ -107,7 +109,7 @@ async function openPlace({ context, sessionId, cwd }: SessionPlaceOptions): Prom
       ...{ context, environment, spec, hide, redact },
       owner: { runId: undefined, session: `mcp:${sessionId}` },
       ...{ jobEnv: {}, timezone: context.zone, jobId: undefined, depth: 0 },
-      mayTellTargets: true,
+      ...{ mayTellTargets: true, probeWalls },
     });
     return {
       processes,

@@ -76,6 +76,7 @@ export async function openPlace(
       parentRunId: ctx.run.parentId,
       ...{ jobEnv: job.env, timezone: job.timezone, jobId: ctx.run.jobId, depth: ctx.lineage.depth },
       mayTellTargets: context.config.http.allowRunsToSchedule,
+      probeWalls: commands.probeWalls,
     });
     const close = async (outcome: Outcome | undefined) => {
       await endAll({ environment, processes, ctx });
@@ -134,6 +135,7 @@ function environmentDeps(
     workdir: folders.workdir,
     tempFolder: folders.tempFolder,
     signal: ctx.signal,
+    probeWalls: commands.probeWalls,
     ...(job.idleTimeoutMs > 0 && { cpuSampleMs: Math.min(CPU_SAMPLE_MS, job.idleTimeoutMs / 4) }),
     ...(commands.pipes && { pipes: commands.pipes }),
   };

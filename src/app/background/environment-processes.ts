@@ -3,8 +3,7 @@
 // I1. On this machine they start where the owner's shell session stands, with what it has exported, behind the same walls
 //     (S1), and under a shim: they can be adopted and handed off. All else goes through the environment's own connection.
 
-import { realpath } from "node:fs/promises";
-import { bubblewrapArgv, type Walls, whyNoWalls } from "../../execute/environments/bubblewrap.ts";
+import { type ProbeWalls, standWalls } from "../../execute/environments/bubblewrap.ts";
 import type { LocalOptions } from "../../execute/environments/local.ts";
 import type { Redact } from "../../kernel/redact.ts";
 import { SECOND } from "../../kernel/time.ts";
@@ -35,6 +34,8 @@ export interface EnvironmentProcessesOptions {
   jobId: string | undefined;
   depth: number;
   mayTellTargets: boolean;
+  /** The node's; by default each start looks whether the walls stand. */
+  probeWalls?: ProbeWalls | undefined;
 }
 
 export function environmentProcesses(options: EnvironmentProcessesOptions): Processes {
@@ -55,14 +56,11 @@ export function environmentProcesses(options: EnvironmentProcessesOptions): Proc
 async function placeOf(options: EnvironmentProcessesOptions): Promise<StartPlace> {
   const { environment, hide, redact, jobEnv, timezone, jobId, depth } = options;
   const { cwd, exported } = await sessionOf(environment);
-  const walls: Walls = {
-    kind: "hide",
-    hidden: await existing(hide.folders),
-    shown: await existing([environment.cwd, ...hide.except]),
-    readable: await existing(hide.readable ?? []),
-  };
-  const isWalled = (await whyNoWalls(walls, { PATH: exported.PATH ?? "" })) === undefined;
-  const prefix = isWalled ? bubblewrapArgv(walls) : [];
+  const { folders: hidden, except, readable = [] } = hide;
+  const { prefix } = await standWalls(
+    { kind: "hide", hidden, shown: [environment.cwd, ...except], readable },
+    { env: { PATH: exported.PATH ?? "" }, probe: options.probeWalls },
+  );
   return { ...{ cwd, exported, prefix, redact, jobEnv, timezone, jobId, depth } };
 }
 
@@ -76,10 +74,4 @@ async function sessionOf(environment: Environment): Promise<Pick<StartPlace, "cw
     return name === "" || name.startsWith("NIGHTSHIFT_") || SHELL_NAMES.has(name) ? [] : [[name, value]];
   });
   return { cwd: answer.cwd, exported: Object.fromEntries(exported) };
-}
-
-/** Links are followed: a mount needs the place itself. */
-async function existing(folders: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(folders.map((folder) => realpath(folder).catch(() => undefined)));
-  return [...new Set(found.filter((folder) => folder !== undefined))];
 }

@@ -2,9 +2,11 @@
 //
 // I1. Both come with a process namespace of their own: /proc shows no other process, so neither another process's
 //     environment nor, through /proc/<pid>/root, what is hidden can be read. What a command leaves running ends with it.
-// I2. Nothing is run inside before a probe has shown that the walls stand here.
+// I2. Nothing is run inside before a probe has shown that the walls stand here. Walls that fail later fail closed: the
+//     command does not run.
 
 import { execFile } from "node:child_process";
+import { realpath } from "node:fs/promises";
 import { promisify } from "node:util";
 
 export interface Walls {
@@ -19,8 +21,44 @@ export interface Walls {
   privateTmp?: string;
 }
 
-/** The words in front of a command. Paths must exist. */
-export function bubblewrapArgv({ kind, hidden, shown, readable = [], privateTmp }: Walls): string[] {
+/** Why these walls cannot stand on this machine; undefined when they can. */
+export type ProbeWalls = (walls: Walls, env: Readonly<Record<string, string>>) => Promise<string | undefined>;
+
+/**
+ * A probe that looks once for each kind of walls and PATH: one per node. Only that they stand is remembered; what kept
+ * them from standing may pass.
+ */
+export function makeWallsProbe(probe: ProbeWalls = whyNoWalls): ProbeWalls {
+  const stood = new Set<string>();
+  return async (walls, env) => {
+    const key = `${walls.kind} ${env.PATH}`;
+    if (stood.has(key)) return undefined;
+    const why = await probe(walls, env);
+    if (why === undefined) stood.add(key);
+    return why;
+  };
+}
+
+/** The words in front of every command, none when the walls cannot stand; and why not. Folders that are not there count for nothing. */
+export async function standWalls(
+  walls: Walls,
+  { env, probe = whyNoWalls }: { env: Readonly<Record<string, string>>; probe?: ProbeWalls | undefined },
+): Promise<{ prefix: readonly string[]; why: string | undefined }> {
+  const [hidden, shown, readable] = await Promise.all(
+    [walls.hidden, walls.shown, walls.readable ?? []].map(existing),
+  );
+  const resolved = { ...walls, hidden: hidden ?? [], shown: shown ?? [], readable: readable ?? [] };
+  const why = await probe(resolved, env);
+  return { prefix: why === undefined ? bubblewrapArgv(resolved) : [], why };
+}
+
+/** Links are followed: a mount needs the place itself. */
+async function existing(folders: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(folders.map((folder) => realpath(folder).catch(() => undefined)));
+  return [...new Set(found.filter((folder) => folder !== undefined))];
+}
+
+function bubblewrapArgv({ kind, hidden, shown, readable = [], privateTmp }: Walls): string[] {
   const base =
     kind === "hide"
       ? ["--dev-bind", "/", "/", "--unshare-user", "--unshare-pid"]

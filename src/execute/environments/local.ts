@@ -4,7 +4,7 @@
 // I2. What a call left is found by NIGHTSHIFT_CALL_ID, what the environment left by NIGHTSHIFT_ENVIRONMENT_ID, whatever
 //     group it moved to; a pid is signalled only while its start time is the known one (terminate.ts).
 
-import { mkdir, realpath, rm, stat } from "node:fs/promises";
+import { mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "../../kernel/errors.ts";
 import type { Environment } from "../../records/environment.ts";
@@ -12,7 +12,7 @@ import type { LocalSpec } from "../../records/environment-spec.ts";
 import { findCommand } from "../find-command.ts";
 import { groupCpuMs, hasVariable, listProcesses } from "../process-table.ts";
 import { endMarked } from "../terminate.ts";
-import { bubblewrapArgv, type Walls, whyNoWalls } from "./bubblewrap.ts";
+import { standWalls } from "./bubblewrap.ts";
 import { launchProcess } from "./launch-process.ts";
 import { launchTerminal } from "./launch-terminal.ts";
 import { type AppliedLimits, applyLimits, type LimitsReport } from "./limits.ts";
@@ -67,7 +67,7 @@ export async function openLocal(
   const stateFolder = join(deps.tempFolder, `environment-${environmentId}`);
   await mkdir(stateFolder, { recursive: true, mode: 0o700 });
   try {
-    const walled = await standWalls(deps, { spec, options, stateFolder });
+    const walled = await wallsFor(deps, { spec, options, stateFolder });
     const limits = await applyLimits(spec.limits ?? {}, environmentId);
     const bash = await findCommand("bash", deps.env.PATH ?? "");
     const place = makePlace(deps, {
@@ -85,7 +85,7 @@ export async function openLocal(
   }
 }
 
-async function standWalls(
+async function wallsFor(
   deps: EnvironmentDeps,
   { spec, options, stateFolder }: { spec: LocalSpec; options: LocalOptions; stateFolder: string },
 ): Promise<Walled> {
@@ -93,26 +93,21 @@ async function standWalls(
   if (!hide && !spec.sandbox) return { prefix: [], isHidden: false, whyNotHidden: undefined };
   const privateTmp = join(stateFolder, "tmp");
   if (spec.sandbox) await mkdir(privateTmp, { mode: 0o700 });
-  const walls: Walls = {
-    kind: spec.sandbox ? "sandbox" : "hide",
-    hidden: await existing(hide?.folders ?? []),
-    shown: await existing([deps.workdir, stateFolder, ...(hide?.except ?? [])]),
-    readable: await existing(hide?.readable ?? []),
-    ...(spec.sandbox && { privateTmp }),
-  };
-  const why = await whyNoWalls(walls, deps.env);
+  const { prefix, why } = await standWalls(
+    {
+      kind: spec.sandbox ? "sandbox" : "hide",
+      hidden: hide?.folders ?? [],
+      shown: [deps.workdir, stateFolder, ...(hide?.except ?? [])],
+      readable: hide?.readable ?? [],
+      ...(spec.sandbox && { privateTmp }),
+    },
+    { env: deps.env, probe: deps.probeWalls },
+  );
   if (why && spec.sandbox)
     throw new Fault("environment.unusable", `the sandbox of \`local\` cannot be had: ${why}`, {
       hint: "Install bubblewrap, allow user namespaces, or use a container (docker:IMAGE).",
     });
-  if (why) return { prefix: [], isHidden: false, whyNotHidden: why };
-  return { prefix: bubblewrapArgv(walls), isHidden: hide !== undefined, whyNotHidden: undefined };
-}
-
-/** Links are followed: a mount needs the place itself. */
-async function existing(folders: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(folders.map((folder) => realpath(folder).catch(() => undefined)));
-  return [...new Set(found.filter((folder) => folder !== undefined))];
+  return { prefix, isHidden: why === undefined && hide !== undefined, whyNotHidden: why };
 }
 
 interface Parts {

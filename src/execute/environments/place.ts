@@ -9,6 +9,7 @@ import type { Log } from "../../kernel/log.ts";
 import type { Clock } from "../../kernel/time.ts";
 import type { PipePool } from "../pipe-pool.ts";
 import type { CommandExit } from "../spawn-held.ts";
+import type { ProbeWalls } from "./bubblewrap.ts";
 
 /** What opening any environment needs. One object serves all backends. */
 export interface EnvironmentDeps {
@@ -34,6 +35,8 @@ export interface EnvironmentDeps {
   /** Between looks at CPU time while a command is silent. Default 5 s. */
   cpuSampleMs?: number;
   pipes?: PipePool;
+  /** The node's own probe; by default each opening looks whether its walls stand. */
+  probeWalls?: ProbeWalls | undefined;
 }
 
 /** Whether an environment can be used here. */

@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { makeWallsProbe } from "../../../src/execute/environments/bubblewrap.ts";
 import {
   checkEnvironment,
   describeEnvironment,
@@ -164,6 +165,33 @@ describe("walls", () => {
     expect(net.exitCode).not.toBe(0);
     expect(await readFile(join(deps.workdir, "made"), "utf8")).toBe("");
   });
+
+  needsWalls(
+    "walls that could not stand are tried again; those that stood are not, but fail closed",
+    async () => {
+      const bin = await tempFolder();
+      const path = `${bin}:${process.env.PATH}`;
+      const calls = join(bin, "calls");
+      await writeFile(join(bin, "bwrap"), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+      const base = contractDeps(await tempFolder());
+      const deps = { ...base, probeWalls: makeWallsProbe(), env: { ...base.env, PATH: path } };
+      const open = () => openHere({ deps, options: { hide: { folders: [bin], except: [] } } });
+      expect((await open()).environment.isHidden).toBe(false);
+
+      await writeFile(
+        join(bin, "bwrap"),
+        `#!/bin/sh\necho >>${calls}\nPATH='${process.env.PATH}' exec bwrap "$@"\n`,
+      );
+      const [first, second] = [await open(), await open()];
+      expect([first.environment.isHidden, second.environment.isHidden]).toEqual([true, true]);
+      expect(await readFile(calls, "utf8"), "one look for two openings").toBe("\n");
+      expect(await said(second.environment, "echo inside")).toBe("inside\n");
+
+      await writeFile(join(bin, "bwrap"), "#!/bin/sh\nexit 1\n");
+      expect(await exec(second.environment, `touch ${join(bin, "outside")}`)).toMatchObject({ exitCode: 1 });
+      await expect(readFile(join(bin, "outside"))).rejects.toMatchObject({ code: "ENOENT" });
+    },
+  );
 
   test("S1: where bubblewrap is not, hiding is reported as not holding; a sandbox is refused", async () => {
     const folder = await tempFolder();
