@@ -5,6 +5,7 @@
 
 import { destinationsOf } from "./destinations.ts";
 import { isLoopback, maySend } from "./known-hosts.ts";
+import type { Pass } from "./pass.ts";
 import { FILE_HINT, SECRET_FILE, secretVariables } from "./secret-names.ts";
 
 /** Longest command that is looked at, to each side of its first word. */
@@ -14,34 +15,33 @@ const SYSTEM_FILE =
   /(?:--post-file=|(?:-d|--data[\w-]{0,12}|-f)\s{0,2}["']?(?:\w{1,20}=)?@)[\w./~-]{0,80}(?:token|secret|credential|passw|private|apikey|api[_-]key)[\w.-]{0,40}(?=[\s"']|$)|(?:--post-file=|@|-t\s|<\s?)\/(?:etc|root|proc)\//;
 
 /** Whether the command around `place` carries a secret to a host that it is not for. */
-export function carriesSecretOut(text: string, place: number): boolean {
+export function carriesSecretOut(pass: Pass, place: number): boolean {
+  const { text, innocentUntil } = pass;
   const isCall = CALL.test(text.slice(place, place + 30));
-  const seen = isCall ? judged.call : judged.command;
-  if (seen.text === text && place < seen.end) return false;
+  const judge = isCall ? isCallEnd : isBorder;
+  if (place < (innocentUntil.get(judge) ?? 0)) return false;
   const { command, end } = commandAround(text, place, isCall);
-  if (isGuilty(text, command)) return true;
-  judged[isCall ? "call" : "command"] = { text, end };
+  if (isGuilty(pass, command)) return true;
+  innocentUntil.set(judge, end);
   return false;
 }
 
-/** Up to where the last command was found innocent: its other words need not be judged again. */
-const judged = { call: { text: "", end: 0 }, command: { text: "", end: 0 } };
-
-function isGuilty(text: string, command: string): boolean {
-  if (uploadsFile(command)) return !isWithinMachine(command);
-  const names = [...new Set([...secretVariables(command), ...taintedNames(text, command)])];
+function isGuilty(pass: Pass, command: string): boolean {
+  if (uploadsFile(pass, command)) return !isWithinMachine(command);
+  const names = [...new Set([...secretVariables(command), ...taintedNames(pass, command)])];
   if (names.length === 0) return false;
   const hosts = [...new Set(destinationsOf(command))];
   if (hosts.length === 0) return hasAddressee(command);
   return names.some((name) => hosts.some((host) => !maySend(name, host)));
 }
 
-function uploadsFile(command: string): boolean {
-  return (FILE_HINT.test(command) && FILE.test(withoutIdentity(command))) || SYSTEM_FILE.test(command);
+function uploadsFile(pass: Pass, command: string): boolean {
+  const mayNameFile = pass.mentions(FILE_HINT) && FILE_HINT.test(command);
+  return (mayNameFile && FILE.test(withoutIdentity(command))) || SYSTEM_FILE.test(command);
 }
 
 /** A name server's log is a way out: any secret in a name that is looked up. */
-export function looksUpSecret(text: string, place: number): boolean {
+export function looksUpSecret({ text }: Pass, place: number): boolean {
   const { command } = commandAround(text, place, false);
   return secretVariables(command).length > 0 || FILE.test(command);
 }
@@ -106,9 +106,10 @@ function isCallEnd(text: string, place: number, start: number): boolean {
   return character === ";" && text[place - 1] === ")";
 }
 
-/** Variables that were given a secret's value in the text, and that this command uses: `k = os.environ["KEY"]`. */
-function taintedNames(text: string, command: string): string[] {
-  return assignments(text)
+/** Variables with a secret's value that this command uses. */
+function taintedNames(pass: Pass, command: string): string[] {
+  return pass
+    .assignments()
     .filter(({ name, value }) => command.includes(name) && usesName(command.replace(value, ""), name))
     .map(({ secret }) => secret);
 }
@@ -116,29 +117,3 @@ function taintedNames(text: string, command: string): string[] {
 function usesName(command: string, name: string): boolean {
   return new RegExp(`(?<![\\w.])${name}(?!\\w)`).test(command);
 }
-
-interface Assignment {
-  name: string;
-  value: string;
-  secret: string;
-}
-
-/** At most 50, from a text that reads a variable at all. Remembers the last text: a scan asks once per command. */
-function assignments(text: string): readonly Assignment[] {
-  if (last.text === text) return last.found;
-  const found: Assignment[] = [];
-  for (const match of text.matchAll(SOURCE)) {
-    const near = text.slice(Math.max(0, match.index - 80), match.index);
-    const [, name] = ASSIGNED.exec(near.slice(near.lastIndexOf("\n") + 1)) ?? [];
-    const value = text.slice(match.index, match.index + 100).split(/[\n;]/, 1)[0] ?? "";
-    const [secret] = secretVariables(value);
-    if (name !== undefined && secret !== undefined) found.push({ name, value, secret });
-    if (found.length >= 50) break;
-  }
-  last = { text, found };
-  return found;
-}
-
-let last: { text: string; found: readonly Assignment[] } = { text: "", found: [] };
-const SOURCE = /\$\{?[a-z_]|environ|getenv|process\.env|env\[/g;
-const ASSIGNED = /(?<![\w$])([a-z_]\w{0,30})\s{0,2}:?=[^;=]{0,40}$/;

@@ -4,6 +4,7 @@
 //     linear in the text, whatever the text is.
 
 import { foldWord } from "./fold.ts";
+import type { Pass } from "./pass.ts";
 
 /** Strict: a prompt that somebody wrote. Loose: skills and data that reach a model (web, script output, context). */
 export type ScanMode = "strict" | "loose";
@@ -43,8 +44,8 @@ export interface Form {
   isWord: boolean;
   /** What the text must mention somewhere for this form to be tried at all; only for speed. */
   needs?: RegExp;
-  /** Whether it holds at `place`, where `word` begins in the folded text. */
-  holds(text: string, place: number, word: string): boolean;
+  /** Whether it holds at `place`, where `word` begins in the pass's text. */
+  holds(pass: Pass, place: number, word: string): boolean;
 }
 
 /** What stands between two words: markup, quotes, line ends, but not the end of a sentence. */
@@ -78,7 +79,7 @@ export function unspaced(words: string | readonly string[], tail: string): Form 
 /** Signs or words, and a pattern (its source) that must match from their first character on. */
 export function beginning(words: string | readonly string[], source: string): Form {
   const holds = holdsBehind(() => source);
-  return { words: wordsOf(words), isWord: false, holds: (text, place) => holds(text, place, "") };
+  return { words: wordsOf(words), isWord: false, holds: (pass, place) => holds(pass, place, "") };
 }
 
 /** A form that is only tried in texts that mention something. */
@@ -99,7 +100,7 @@ function foldPattern(source: string): string {
 /** The pattern is built when its word is first met: a scan meets few of them. */
 function holdsBehind(source: () => string): Form["holds"] {
   let built: { pattern: RegExp; mayLetterFollow: boolean } | undefined;
-  return (text, place, word) => {
+  return ({ text }, place, word) => {
     built ??= build(source());
     const end = place + word.length;
     // `all` also begins `allow`: most words that are met are ruled out here, without the cost of a pattern.
@@ -139,17 +140,16 @@ function isLetterOrDigit(unit: number): boolean {
 
 /** Words, then a function of the text behind them; it looks a bounded way on, and judges each command once. */
 export function deciding(words: string, decide: (rest: string) => boolean): Form {
-  let innocent = { text: "", end: 0 };
   return {
     words: words.split("|"),
     isWord: true,
-    holds: (text, place, word) => {
-      if (innocent.text === text && place < innocent.end) return false;
+    holds: ({ text, innocentUntil }, place, word) => {
+      if (place < (innocentUntil.get(decide) ?? 0)) return false;
       const start = place + word.length;
       const rest = text.slice(start, start + REACH);
       if (decide(rest)) return true;
       const border = rest.search(/[\n;|&`]/);
-      innocent = { text, end: start + (border < 0 ? REACH / 2 : border) };
+      innocentUntil.set(decide, start + (border < 0 ? REACH / 2 : border));
       return false;
     },
   };

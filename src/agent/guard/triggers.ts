@@ -3,6 +3,7 @@
 // I1. The cost of a pass is the text's length plus the bounded work of the forms whose word stands there.
 
 import { invariant } from "../../kernel/errors.ts";
+import { type Pass, passOver } from "./pass.ts";
 import type { Form, Rule, ScanMode } from "./rule.ts";
 
 /** A word, its third unit (NaN for two-letter words: compared before the whole), and the forms it begins. */
@@ -45,12 +46,7 @@ export function indexRules(rules: readonly Rule[], mode: ScanMode): TriggerIndex
 
 /** The first place where a rule holds; at one place, the first rule of the table. */
 export function firstHit(text: string, { kinds, buckets }: TriggerIndex): Hit | undefined {
-  const mentioned = new Map<RegExp, boolean>();
-  const isMentioned = (needs: RegExp) => {
-    const known = mentioned.get(needs) ?? needs.test(text);
-    mentioned.set(needs, known);
-    return known;
-  };
+  const pass = passOver(text);
   let isInside = false;
   let current = text.charCodeAt(0);
   for (let place = 0; place < text.length - 1; place++) {
@@ -62,7 +58,7 @@ export function firstHit(text: string, { kinds, buckets }: TriggerIndex): Hit | 
       for (const entry of buckets[bucket] ?? []) {
         if (entry.third !== third && entry.word.length > 2) continue;
         if (!text.startsWith(entry.word, place)) continue;
-        const rule = ruleAt({ text, place, entry, isInside, isMentioned });
+        const rule = ruleAt({ pass, place, entry, isInside });
         if (rule) return { rule, place };
       }
     }
@@ -73,20 +69,19 @@ export function firstHit(text: string, { kinds, buckets }: TriggerIndex): Hit | 
 }
 
 interface Candidate {
-  text: string;
+  pass: Pass;
   place: number;
   entry: Entry;
   isInside: boolean;
-  isMentioned(needs: RegExp): boolean;
 }
 
-function ruleAt({ text, place, entry, isInside, isMentioned }: Candidate): Rule | undefined {
-  const isCutOff = isInside && isInsideWord(text, place);
+function ruleAt({ pass, place, entry, isInside }: Candidate): Rule | undefined {
+  const isCutOff = isInside && isInsideWord(pass.text, place);
   return entry.forms.find(
     ({ form }) =>
       !(form.isWord && isCutOff) &&
-      (!form.needs || isMentioned(form.needs)) &&
-      form.holds(text, place, entry.word),
+      (!form.needs || pass.mentions(form.needs)) &&
+      form.holds(pass, place, entry.word),
   )?.rule;
 }
 
@@ -98,8 +93,7 @@ function bucketOf(first: number, second: number): number {
 
 /** Latin letters and digits; of other scripts only those that are written with spaces. */
 function isWordUnit(unit: number): boolean {
-  if (unit < 0x80) return (unit >= 0x61 && unit <= 0x7a) || (unit >= 0x30 && unit <= 0x39);
-  return unit >= 0xc0 && unit < 0x0e00 && !SIGNS.has(unit);
+  return IS_WORD[unit] === 1;
 }
 
 /** Before a word that begins with a sign (`/bin/rm`) a letter changes nothing. */
@@ -107,5 +101,7 @@ function isInsideWord(text: string, place: number): boolean {
   return isWordUnit(text.charCodeAt(place));
 }
 
-/** ×, ÷, and the Arabic and Indic marks that end words. */
-const SIGNS: ReadonlySet<number> = new Set([0xd7, 0xf7, 0x60c, 0x61b, 0x61f, 0x6d4, 0x964, 0x965]);
+/** By UTF-16 unit; what is beyond the table is none. */
+const IS_WORD = new Uint8Array(0x0e00).fill(1, 0xc0).fill(1, 0x61, 0x7b).fill(1, 0x30, 0x3a);
+// ×, ÷, and the Arabic and Indic marks that end words.
+for (const sign of [0xd7, 0xf7, 0x60c, 0x61b, 0x61f, 0x6d4, 0x964, 0x965]) IS_WORD[sign] = 0;

@@ -1,6 +1,7 @@
 // Exfiltration: secrets that leave, by command, by code, by name lookup, by request.
 
 import { carriesSecretOut, looksUpSecret } from "../exfiltration.ts";
+import type { Pass } from "../pass.ts";
 import { type Form, matching, type Rule, unspaced } from "../rule.ts";
 import { DETERMINER, SECRET_FILE, SECRET_NOUN } from "../secret-names.ts";
 
@@ -43,9 +44,9 @@ export const exfiltration: readonly Rule[] = [
       {
         words: "dig|nslookup|host|drill|resolve-dnsname|ping".split("|"),
         isWord: true,
-        holds: (text, place, word) =>
-          /^\s{1,3}["'$+@\w-]/.test(text.slice(place + word.length, place + word.length + 5)) &&
-          looksUpSecret(text, place),
+        holds: (pass, place, word) =>
+          /^\s{1,3}["'$+@\w-]/.test(pass.text.slice(place + word.length, place + word.length + 5)) &&
+          looksUpSecret(pass, place),
       },
     ],
     examples: {
@@ -94,9 +95,9 @@ function aroundSign(words: string): Form {
 }
 
 /** A command's word is followed by a space, a call's by a parenthesis. */
-function isCommand(text: string, place: number, word: string): boolean {
+function isCommand(pass: Pass, place: number, word: string): boolean {
   return (
-    /^(?:\.exe)?[\s(.]/.test(text.slice(place + word.length, place + word.length + 5)) &&
-    carriesSecretOut(text, place)
+    /^(?:\.exe)?[\s(.]/.test(pass.text.slice(place + word.length, place + word.length + 5)) &&
+    carriesSecretOut(pass, place)
   );
 }
