@@ -9,6 +9,7 @@ export function commandArgs(rest: string): string[] {
 
 /** The root, a system folder, a whole home, or everything in one of them. */
 export function isVitalPath(argument: string): boolean {
+  if (!/^["']*(?:[/~$%]|[a-z]["']*:)/.test(argument)) return false;
   const path = argument
     .replace(/["']/g, "")
     .replace(/(?<=.)[.,!?]+$/, "")
@@ -31,7 +32,9 @@ const VITAL: readonly RegExp[] = [
 
 /** Whether a path is Nightshift's own home or ledger. */
 export function isOwnHome(argument: string): boolean {
+  const path = argument.replace(/["']/g, "");
+  if (!path.includes("nightshift") && !path.includes("ledger")) return false;
   return /(?:^|[/\\])\.nightshift(?:[/\\](?:ledger\.db|jobs|run|config\.yaml|workflows)?)?[/\\*]*$|ledger\.db(?:-wal)?$|\$\{?nightshift_home/.test(
-    argument.replace(/["']/g, "").replace(/[.,]+$/, ""),
+    path.replace(/[.,]+$/, ""),
   );
 }

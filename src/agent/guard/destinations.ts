@@ -8,7 +8,9 @@ const PAYLOAD =
 /** Names of files that a client reads or writes for itself. */
 const OWN_FILE =
   /(?<=\s)(?:-o|-O|--output|--output-document|--key|--cert|--cacert|--netrc-file|-i)\s{1,3}[^\s]{1,200}/g;
-const URL_START = /[a-z][a-z0-9+.-]{0,20}:\/\//g;
+/** Looks back from the rare sign: a scheme could begin at every letter. */
+const URL_START = /:\/\/(?<=[a-z][a-z0-9+.-]{0,20}...)/g;
+const URL = /[a-z][a-z0-9+.-]{0,20}:\/\/[^\s"'<>`]{0,400}/g;
 const BARE =
   /(?<![\w@/.:$-])(?:[a-z0-9-]{1,63}\.){1,8}(?:com|net|org|io|dev|xyz|ru|cn|co|me|info|app|ai|site|online|top|club|tk|ml|ga|cf|gq|cc|biz|pw|su|to|ws|us|uk|eu|de|fr|nl|tv|lol|icu|live|cloud|internal|local)(?::\d{1,5})?(?=[/\s"'?#)]|$)/g;
 const ADDRESS = /(?<![\w.$-])(?:\d{1,3}\.){3}\d{1,3}(?![\w.])|(?<![\w.])0x[0-9a-f]{8}(?!\w)/g;
@@ -18,7 +20,7 @@ export function destinationsOf(command: string): string[] {
   const text = ` ${command}`.replace(OWN_FILE, " ").replace(PAYLOAD, keepSubstitution);
   const hosts: string[] = [];
   for (const match of text.matchAll(URL_START)) hosts.push(hostAt(text, match.index + match[0].length));
-  const rest = text.replace(/[a-z][a-z0-9+.-]{0,20}:\/\/[^\s"'<>`]{0,400}/g, " ");
+  const rest = hosts.length === 0 ? text : text.replace(URL, " ");
   for (const [bare] of rest.matchAll(BARE)) hosts.push(bare.replace(/:\d+$/, ""));
   for (const [address] of rest.matchAll(ADDRESS)) hosts.push(address);
   if (/(?<![\w.])localhost(?![\w.])/.test(rest)) hosts.push("localhost");

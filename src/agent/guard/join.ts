@@ -2,9 +2,12 @@
 
 import { replaceInView, type View } from "./view.ts";
 
-/** Signs that a word was taken apart on purpose: a quote or backslash inside it, `" + "`, `$IFS`, `{a,b}`. */
+/**
+ * Signs that a word was taken apart on purpose: a quote or backslash inside it, `" + "`, `$IFS`, `{a,b}`. Each begins with
+ * its rare sign and looks back from there: a pattern that begins with a letter is tried at every letter.
+ */
 const TAKEN_APART =
-  /[a-z0-9/]["']{2}[a-z/]|[a-z/]"[a-z/]|["'][ \t]*[+.][ \t]*["']|(?<![\\:\w])[a-z/]{1,12}\\[a-z/]|\$\{?ifs|\{[a-z]{2,12},[^\s{}]/;
+  /["'](?:(?<=[a-z0-9/].)["'][a-z/]|[ \t]*[+.][ \t]*["'])|"(?<=[a-z/].)[a-z/]|\\(?<=(?<![\\:\w])[a-z/]{1,12}.)[a-z/]|\$\{?ifs|\{[a-z]{2,12},[^\s{}]/;
 
 const SEAMS =
   /["'][ \t]{0,4}[+.][ \t]{0,4}["']|\$\{ifs\}(?:\$\d)?|\$ifs(?:\$\d)?|\{([a-z/][^\s{},]{0,40}(?:,[^\s{},]{1,80}){1,6})\}|\\(?=[a-z/])|["']/g;
@@ -25,7 +28,8 @@ export function withoutMarkup(view: View): View | undefined {
   return view.text.includes("<") ? replaceInView(view, MARKUP, () => "") : undefined;
 }
 
-const SPACED = /(?<![a-z0-9])(?:[a-z0-9][ ._\-*|/,]){4,}[a-z0-9](?![a-z0-9])/g;
+/** From the sign behind the first letter on. */
+const SPACED = /[ ._\-*|/,](?<=(?<![a-z0-9])[a-z0-9].)(?:[a-z0-9][ ._\-*|/,]){3,}[a-z0-9](?![a-z0-9])/g;
 
 /** The view with `s p a c e d` letters pulled together; undefined when there are none. */
 export function pullTogether(view: View): View | undefined {
@@ -51,7 +55,7 @@ export function squeeze({ text, offsets }: View): View {
   let length = 0;
   for (let place = 0; place < text.length; place++) {
     const unit = text.charCodeAt(place);
-    if ((unit < 0x61 || unit > 0x7a) && !BORDERS.has(unit)) continue;
+    if (IS_KEPT[unit] !== 1) continue;
     kept[length] = unit;
     origins[length] = offsets?.[place] ?? place;
     length += 1;
@@ -59,5 +63,6 @@ export function squeeze({ text, offsets }: View): View {
   return { text: kept.toString("latin1", 0, length), offsets: origins.subarray(0, length) };
 }
 
-/** `.`, `!`, `?`, `;`, `:`. */
-const BORDERS: ReadonlySet<number> = new Set([...".!?;:"].map((sign) => sign.charCodeAt(0)));
+/** What is kept, by UTF-16 unit; what is beyond the table is not. */
+const IS_KEPT = new Uint8Array(128);
+for (const sign of "abcdefghijklmnopqrstuvwxyz.!?;:") IS_KEPT[sign.charCodeAt(0)] = 1;

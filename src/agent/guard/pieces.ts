@@ -15,7 +15,7 @@ export function hiddenPieces(text: string): Piece[] {
     const decoded = decode(carrier);
     if (isReadable(decoded)) pieces.push({ text: decoded, offset });
   };
-  for (const { from, to } of base64Runs(text)) look(text.slice(from, to), from, decodeBase64);
+  for (const [from, to] of base64Runs(text)) look(text.slice(from, to), from, decodeBase64);
   for (const [pattern, decode] of CARRIERS)
     for (const match of text.matchAll(pattern)) look(match[0], match.index, decode);
   return pieces;
@@ -30,13 +30,15 @@ for (const sign of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
   IS_BASE64[sign.charCodeAt(0)] = 1;
 
 /** Stretches of such signs. By hand: a pattern tries each place of each word anew. */
-function* base64Runs(text: string): Generator<{ from: number; to: number }> {
+function base64Runs(text: string): (readonly [from: number, to: number])[] {
+  const runs: (readonly [number, number])[] = [];
   let from = 0;
   for (let place = 0; place <= text.length; place++) {
     if (place < text.length && IS_BASE64[text.charCodeAt(place)] === 1) continue;
-    if (place - from >= MIN_BASE64) yield { from, to: place };
+    if (place - from >= MIN_BASE64) runs.push([from, place]);
     from = place + 1;
   }
+  return runs;
 }
 
 const CARRIERS: readonly (readonly [pattern: RegExp, decode: (carrier: string) => string])[] = [

@@ -53,16 +53,15 @@ export function isSecretVariable(name: string): boolean {
 export const VARIABLE =
   /\$\{?(?:env:)?([a-z_]\w{0,60})(?!\w)(:?[+?#=])?|%([a-z_]\w{1,60})%|environ(?:\.get)?[[(]\s{0,2}["']([a-z_]\w{0,60})|getenv\(\s{0,2}["']([a-z_]\w{0,60})|process\.env(?:\.|\[["'])([a-z_]\w{0,60})|env\[["']([a-z_]\w{0,60})/g;
 
-/** Names of secret variables whose values the text would use; `${NAME:+set}` and `${#NAME}` only ask. */
+/** Names of secret variables whose values the text would use, each once; `${NAME:+set}` and `${#NAME}` only ask. */
 export function secretVariables(text: string): string[] {
-  const names: string[] = [];
-  for (const match of text.matchAll(VARIABLE)) {
-    const [, shell, operator, percent, ...code] = match;
+  const used = new Set<string>();
+  for (const [, shell, operator, percent, ...code] of text.matchAll(VARIABLE)) {
     const name = shell ?? percent ?? code.find((one) => one !== undefined);
     const isAsked = operator?.endsWith("+") || operator?.endsWith("?");
-    if (name !== undefined && !isAsked && isSecretVariable(name)) names.push(name);
+    if (name !== undefined && !isAsked) used.add(name);
   }
-  return names;
+  return [...used].filter(isSecretVariable);
 }
 
 /** Words for secrets in a sentence (source; spaces are gaps of a phrase). */

@@ -38,13 +38,16 @@ function unitsOf(text: string): Uint16Array {
 const DIGITS = new Map(
   [..."0o1i3e4a5s7t@a$s!i"].map((_, index, all) => [all[index * 2], all[index * 2 + 1]]),
 );
-/** Digits with a letter right behind: `prev1ous`, not `web01` or `ed25519`. */
-const DISGUISED = /(?<![\w.$@/-])[a-z]{0,12}[013457@$][a-z013457@$]{2,20}(?![\w.@/-])/g;
+/**
+ * From the first digit of a word on, its letters before it in the group: `prev1ous`, not `web01` or `ed25519`. It looks
+ * back from there, for a word could begin at every letter.
+ */
+const DISGUISED = /[013457@$](?<=(?<![\w.$@/-])([a-z]{0,12}).)[a-z013457@$]{2,20}(?![\w.@/-])/g;
 
 /** The view with digits inside words as the letters they resemble; undefined when there are none. */
 export function withoutDigits(view: View): View | undefined {
-  return replaceInView(view, DISGUISED, ([word]) =>
-    /[a-z].*[013457@$].*[a-z]|^[013457@$][a-z]/.test(word)
+  return replaceInView(view, DISGUISED, ([word, before]) =>
+    /^.[a-z]/.test(word) || (before && /[a-z]/.test(word))
       ? word.replace(/[013457@$]/g, (digit) => DIGITS.get(digit) ?? digit)
       : word,
   );

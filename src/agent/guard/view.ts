@@ -44,11 +44,11 @@ export class ViewBuilder {
   copy({ text, offsets }: View, from: number, to: number): void {
     if (to <= from) return;
     this.#reserve(to - from);
-    for (let place = from; place < to; place++) {
-      this.#units[this.#length] = text.charCodeAt(place);
-      this.#offsets[this.#length] = offsets?.[place] ?? place;
-      this.#length += 1;
-    }
+    const [units, origins, shift] = [this.#units, this.#offsets, this.#length - from];
+    for (let place = from; place < to; place++) units[place + shift] = text.charCodeAt(place);
+    if (offsets) origins.set(offsets.subarray(from, to), this.#length);
+    else for (let place = from; place < to; place++) origins[place + shift] = place;
+    this.#length += to - from;
   }
 
   build(): View {

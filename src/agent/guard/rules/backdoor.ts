@@ -122,9 +122,12 @@ export const backdoor: readonly Rule[] = [
     reason: "It runs a program straight from the net.",
     modes: ["strict"],
     forms: [
-      matching(
-        "curl|wget",
-        `\\s(?=[^\\n|;]{0,300}?\\w[./]\\w)[^\\n|;]{0,600}\\|\\s{0,3}(?:sudo\\s{1,3}(?:-\\w{1,3}\\s{1,3}){0,2})?(?:${SHELL}|python3?\\b|perl\\b|ruby\\b|node\\b)(?![\\w-])(?!\\s{1,3}-[mc]\\s)`,
+      mentioning(
+        /\|\s{0,3}(?:sudo|\/|\w{0,2}sh|python|perl|ruby|node)/,
+        matching(
+          "curl|wget",
+          `\\s(?=[^\\n|;]{0,300}?\\w[./]\\w)[^\\n|;]{0,600}\\|\\s{0,3}(?:sudo\\s{1,3}(?:-\\w{1,3}\\s{1,3}){0,2})?(?:${SHELL}|python3?\\b|perl\\b|ruby\\b|node\\b)(?![\\w-])(?!\\s{1,3}-[mc]\\s)`,
+        ),
       ),
       matching(
         "bash|sh|zsh|source|eval",
