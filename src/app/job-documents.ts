@@ -139,9 +139,8 @@ async function checkAgentWork(
   { job, agent }: { job: Job; agent: AgentWork },
   { isAttended = false }: CheckOptions,
 ): Promise<void> {
-  const { checkAgent, checkContextFrom } = await import("./agent/check-agent.ts");
+  const { checkAgent } = await import("./agent/check-agent.ts");
   await checkAgent(context, job, agent, { isAttended, signal: new AbortController().signal });
-  await checkContextFrom(context, job, agent);
 }
 
 function refusePast(schedule: Schedule, now: Instant): void {

@@ -20,13 +20,11 @@ import { type CronjobInput, cronjobSchema } from "./cronjob-schema.ts";
 import { CRONJOB_TEXT } from "./cronjob-text.ts";
 import { ignoringPeoples } from "./ignoring-peoples.ts";
 import { orAnswer } from "./or-answer.ts";
-import { refuseThreats, type ScanPrompt } from "./refuse-threats.ts";
+import { refuseThreats } from "./refuse-threats.ts";
 import { nodeWarnings } from "./runs.ts";
 
 export interface CronjobDeps {
   context: Context;
-  /** The prompt guard, strict. */
-  scan: ScanPrompt;
   /** Where the calling session came from (O4). */
   origin?: Origin | undefined;
   /** The run that calls, if one does (S1). */
@@ -75,8 +73,8 @@ async function list(context: Context, { state }: CronjobInput): Promise<ToolResu
   return listAnswer(state ? jobs.filter((job) => job.state === state) : jobs, await context.ledger.now());
 }
 
-async function create({ context, scan, origin }: CronjobDeps, input: CronjobInput): Promise<ToolResult> {
-  await refuseThreats(context, scan, { ...input, isAgent: input.prompt !== undefined });
+async function create({ context, origin }: CronjobDeps, input: CronjobInput): Promise<ToolResult> {
+  await refuseThreats(context, input);
   const echo = await addJob(context, parseDraft(draftOf(input, origin)), {
     ...(input.paused && { paused: input.reason ?? "" }),
   });
@@ -84,12 +82,12 @@ async function create({ context, scan, origin }: CronjobDeps, input: CronjobInpu
 }
 
 async function update(deps: CronjobDeps, input: CronjobInput, idOrName: string): Promise<ToolResult> {
-  const { context, scan } = deps;
+  const { context } = deps;
   const { view } = await readJobText(context, idOrName);
   const { jobId } = view.definition;
   await refuseOwnJob(deps, jobId);
   const before = await showJob(context, jobId);
-  await refuseThreats(context, scan, { ...input, isAgent: before.run.agent !== undefined });
+  await refuseThreats(context, input);
   const { patch, agent } = patchOf(input, before);
   if (Object.keys(patch).length + Object.keys(agent).length === 0) {
     throw new Fault("input.usage", "Nothing to change was named.", {

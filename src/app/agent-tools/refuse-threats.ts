@@ -1,15 +1,11 @@
-// What a job made by an agent must not hold: a prompt that the guard refuses, a command that ends its own node.
+// What a job made by an agent must not hold beside what no job may: words for other agents, a command that ends its own node.
 
 import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "../../kernel/errors.ts";
+import { requirePass, requirePromptLength } from "../agent/judge-prompt.ts";
 import type { Context } from "../context.ts";
 import { lifecycleThreat, scriptLifecycleThreat } from "./lifecycle.ts";
-
-/** The guard's verdict on a text that will be a prompt. */
-export type ScanPrompt = (
-  text: string,
-) => { verdict: "pass" } | { verdict: "block"; rule: string; reason: string };
 
 export interface ThreatInput {
   name?: string | undefined;
@@ -17,22 +13,17 @@ export interface ThreatInput {
   prompt?: string | undefined;
   script?: string | undefined;
   args?: readonly string[] | undefined;
-  /** Whether the script is an agent's pre-run script. */
-  isAgent: boolean;
 }
 
 /** What of a script is looked at. */
 const SCRIPT_BYTES = 256 * 1024;
 
-/** Throws `prompt.blocked` (with the rule in `details`), `input.too-large`, `input.refused`. */
-export async function refuseThreats(context: Context, scan: ScanPrompt, input: ThreatInput): Promise<void> {
-  refuseLength(context, input.prompt ?? "");
+/** Beside what every surface refuses. Throws `prompt.blocked`, `input.too-large`, `input.refused`. */
+export async function refuseThreats(context: Context, input: ThreatInput): Promise<void> {
+  requirePromptLength(context, input.prompt ?? "");
   // Names and descriptions are read by agents too, in lists.
-  for (const text of [input.prompt, input.name, input.description]) {
-    if (text === undefined) continue;
-    const answer = scan(text);
-    if (answer.verdict === "block") throw blocked(answer.rule, answer.reason);
-  }
+  if (input.name !== undefined) requirePass(input.name, "strict", "the name");
+  if (input.description !== undefined) requirePass(input.description, "strict", "the description");
   const words = [input.prompt, ...(input.args ?? [])].filter((word) => word !== undefined);
   const threat =
     words.map(lifecycleThreat).find((why) => why !== undefined) ??
@@ -41,22 +32,6 @@ export async function refuseThreats(context: Context, scan: ScanPrompt, input: T
   throw new Fault("input.refused", `This job is refused: ${threat}.`, {
     hint: "Leave the program that runs jobs alone; a person can do it with `nightshift`.",
     details: { rule: "lifecycle" },
-  });
-}
-
-function refuseLength(context: Context, prompt: string): void {
-  const bytes = Buffer.byteLength(prompt);
-  const most = context.config.limits.promptBytes;
-  if (bytes <= most) return;
-  throw new Fault("input.too-large", `The prompt has ${bytes} bytes; at most ${most} are allowed.`, {
-    hint: "Put the material into a file and name its path.",
-  });
-}
-
-function blocked(rule: string, reason: string): Fault {
-  return new Fault("prompt.blocked", `The prompt guard refuses this text (${rule}): ${reason}`, {
-    hint: "Say it without that, or let a person look at it with `nightshift guard`.",
-    details: { rule },
   });
 }
 

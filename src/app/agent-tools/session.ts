@@ -1,6 +1,5 @@
 // A session of somebody else's agent (MCP): the tools it is given, and what is its own while it lives.
 
-import { scanPrompt } from "../../agent/guard/scan-prompt.ts";
 import { makeProcessTool } from "../../agent/tools/process.ts";
 import { readOrigin } from "../../deliver/origin.ts";
 import { isFault, sayFault } from "../../kernel/errors.ts";
@@ -47,7 +46,7 @@ export function openSession(options: SessionOptions): Session {
   return {
     id,
     tools: (origin) => [
-      makeCronjobTool({ context, scan: (text) => scanPrompt(text, "strict"), origin, caller }),
+      makeCronjobTool({ context, origin, caller }),
       makeProcessTool(place.processes),
       makeRunsTool(context),
       makeAgentTool({ context, origin, here: isNode ? undefined : own }),

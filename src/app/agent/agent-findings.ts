@@ -2,10 +2,10 @@
 
 import { whyNoWalls } from "../../execute/environments/bubblewrap.ts";
 import { isFault, sayFault } from "../../kernel/errors.ts";
-import { parseEnvironmentSpec } from "../../records/environment-spec.ts";
 import type { Job } from "../../records/job.ts";
 import type { Context } from "../context.ts";
 import type { Finding } from "../diagnosis.ts";
+import { environmentOf } from "../environments.ts";
 import { checkAgent } from "./check-agent.ts";
 
 /** Changes nothing and asks no model. */
@@ -14,16 +14,13 @@ export async function agentFindings(context: Context, jobs: readonly Job[]): Pro
   const findings: Finding[] = [];
   for (const job of jobs) {
     if (job.work.kind !== "agent" || !job.enabled) continue;
-    const why = await whyNot(() =>
-      checkAgent(context, job, (job.work as AgentKind).agent, { isAttended: false, signal }),
-    );
+    const { agent } = job.work;
+    const why = await whyNot(() => checkAgent(context, job, agent, { isAttended: false, signal }));
     if (why === undefined) continue;
     findings.push({ code: "jobCannotRun", what: `Agent job "${job.id}" cannot run now.`, todo: why });
   }
   return [...findings, ...(await boundaryFindings(context, jobs))];
 }
-
-type AgentKind = Extract<Job["work"], { kind: "agent" }>;
 
 async function whyNot(check: () => Promise<unknown>): Promise<string | undefined> {
   try {
@@ -38,9 +35,9 @@ async function whyNot(check: () => Promise<unknown>): Promise<string | undefined
 
 /** S1: where nothing hides the home, `local` is no boundary, and a person should know. */
 async function boundaryFindings(context: Context, jobs: readonly Job[]): Promise<Finding[]> {
-  const isLocal = (job: Job) =>
-    parseEnvironmentSpec(job.environment, context.config.environments).backend === "local";
-  const open = jobs.filter((job) => job.work.kind === "agent" && !job.work.agent.runner && isLocal(job));
+  const open = jobs.filter(
+    (job) => job.work.kind === "agent" && !job.work.agent.runner && isLocal(context, job),
+  );
   if (open.length === 0) return [];
   const why = await whyNoWalls({ kind: "hide", hidden: [], shown: [] }, { PATH: context.env.PATH ?? "" });
   if (why === undefined) return [];
@@ -52,4 +49,14 @@ async function boundaryFindings(context: Context, jobs: readonly Job[]): Promise
       todo: "Install bubblewrap (bwrap) and allow user namespaces, or give the jobs a container as environment.",
     },
   ];
+}
+
+/** A place that cannot be read any more is no place at all: the job cannot run, which is said of it. */
+function isLocal(context: Context, job: Job): boolean {
+  try {
+    return environmentOf(context, job).backend === "local";
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    return false;
+  }
 }

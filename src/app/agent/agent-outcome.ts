@@ -15,14 +15,13 @@ const UNAVAILABLE: readonly ModelErrorClass[] = ["network", "timeout", "server",
 /** The outcome of our own loop; a partial answer is kept whatever ended it. */
 export function outcomeOfLoop(end: LoopEnd, abortReason: AbortReason | undefined): Outcome {
   const usage = usageOf(end);
-  const kept = { ...(end.text && { output: end.text }), ...(end.isCut && { isTruncated: true }), usage };
+  const cut = end.isCut ? { isTruncated: true } : {};
+  const kept = { ...(end.text && { output: end.text }), ...cut, usage };
   switch (end.reason) {
     case "answered":
-      return { ...outcomeOfReply(end.text), ...(end.isCut && { isTruncated: true }), usage };
+      return { ...outcomeOfReply(end.text), ...cut, usage };
     case "maxTurns":
-      return end.text.trim() === ""
-        ? { state: "failed", ...kept, error: { code: "maxTurns", message: end.why } }
-        : { ...withReason(outcomeOfReply(end.text), "maxTurns"), usage };
+      return { ...withReason(outcomeOfReply(end.text), "maxTurns"), ...cut, usage };
     case "interrupted":
       return {
         ...outcomeOfAbort(abortReason ?? { kind: "claimLost" }, {

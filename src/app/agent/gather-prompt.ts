@@ -4,11 +4,9 @@
 //     out first. A block ends the run loudly (`prompt.blocked`).
 
 import { stripInvisible } from "../../agent/guard/invisible.ts";
-import { scanPrompt } from "../../agent/guard/scan-prompt.ts";
 import { assemblePrompt, type PromptInput, type ScriptReport } from "../../agent/prompt/assemble-prompt.ts";
 import { readContextFiles } from "../../agent/prompt/read-context-files.ts";
 import { openSkills } from "../../agent/skills/open-skills.ts";
-import { Fault } from "../../kernel/errors.ts";
 import type { AgentWork } from "../../records/agent-work.ts";
 import type { Message } from "../../records/conversation.ts";
 import type { Job } from "../../records/job.ts";
@@ -17,6 +15,7 @@ import { readHomeFile } from "../../store/files/home.ts";
 import type { Context } from "../context.ts";
 import { targetTexts } from "../job-documents.ts";
 import { earlierOutputs } from "./context-from.ts";
+import { requirePass } from "./judge-prompt.ts";
 
 export interface PromptFacts {
   job: Job;
@@ -47,7 +46,7 @@ export async function gatherPrompt(context: Context, facts: PromptFacts): Promis
       runId: run.id,
       jobId: run.jobId,
       cwd: facts.cwd,
-      readers: facts.isAttended ? "terminal" : readersOf(job),
+      readers: facts.isAttended ? "terminal" : targetTexts(job),
     },
     now: context.clock.now(),
     timezone: job.timezone,
@@ -59,10 +58,6 @@ export async function gatherPrompt(context: Context, facts: PromptFacts): Promis
     prompt: agent.prompt,
   };
   return assemblePrompt(scanned(input));
-}
-
-function readersOf(job: Job): readonly string[] {
-  return targetTexts(job);
 }
 
 /** The same input without invisible characters in what was injected. Throws `prompt.blocked` (I1). */
@@ -89,14 +84,4 @@ function cleanScript(script: ScriptReport, clean: (text: string, of: string) => 
   const stdout = clean(script.stdout, "the script's output");
   if (script.kind === "output") return { ...script, stdout };
   return { ...script, stdout, stderr: clean(script.stderr, "the script's errors") };
-}
-
-function requirePass(text: string, mode: "strict" | "loose", of: string): void {
-  const answer = scanPrompt(text, mode);
-  if (answer.verdict === "pass") return;
-  const { rule, reason, at } = answer;
-  throw new Fault("prompt.blocked", `${of} is refused by rule ${rule}: ${reason} (line ${at.line})`, {
-    hint: "Look at where it came from; `nightshift guard` tells what it thinks of a text.",
-    details: { rule, of, line: at.line, column: at.column },
-  });
 }

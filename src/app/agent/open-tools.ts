@@ -1,6 +1,5 @@
 // The tools of one run, by the toolsets it is granted: one line each.
 
-import { scanPrompt } from "../../agent/guard/scan-prompt.ts";
 import { openSkills } from "../../agent/skills/open-skills.ts";
 import { makeListFolderTool } from "../../agent/tools/list-folder.ts";
 import { makePatchFileTool } from "../../agent/tools/patch-file.ts";
@@ -21,7 +20,6 @@ import { makeCronjobTool } from "../agent-tools/cronjob.ts";
 import type { Context } from "../context.ts";
 import type { AgentDeps } from "./agent-deps.ts";
 import type { Place } from "./open-place.ts";
-import { grantToolsets } from "./toolsets.ts";
 
 export interface OpenedTools {
   tools: readonly Tool[];
@@ -39,24 +37,16 @@ export interface ToolsOf {
   cronjob(): Tool;
 }
 
-/** Throws `tool.unknown`, `input.refused`. */
 export function grantedTools(
   { context, isAttended = false }: AgentDeps,
-  job: Job,
+  { job, toolsets }: { job: Job; toolsets: readonly string[] },
   { ctx, place }: { ctx: RunContext; place: Place },
 ): ToolsOf {
-  const toolsets = grantToolsets({
-    asked: job.work.kind === "agent" ? job.work.agent.toolsets : [],
-    mcpServers: Object.keys(context.config.mcpServers),
-    isAttended,
-    mayRunsSchedule: context.config.http.allowRunsToSchedule,
-  });
   // A person's own session schedules freely; a run that the config lets schedule is still known as a run (S1).
   const caller = isAttended ? {} : { caller: { runId: ctx.run.id, jobId: ctx.run.jobId } };
   const cronjob = () =>
     makeCronjobTool({
       context: { ...context, actor: `agent:${ctx.run.id}` },
-      scan: (text) => scanPrompt(text, "strict"),
       ...(job.origin && { origin: job.origin }),
       ...caller,
     });

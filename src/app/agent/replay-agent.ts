@@ -20,6 +20,7 @@ import type { Replay } from "../node-options.ts";
 import type { AgentDeps } from "./agent-deps.ts";
 import { agentModels } from "./agent-models.ts";
 import { outcomeOfLoop } from "./agent-outcome.ts";
+import { toolsetsOf } from "./check-agent.ts";
 import { loopDeps } from "./loop-deps.ts";
 import { openCalls } from "./open-calls.ts";
 import { openPlace, type Place } from "./open-place.ts";
@@ -54,13 +55,14 @@ interface InPlace {
 
 async function replayInPlace(deps: AgentDeps, work: ReplayWork, at: InPlace): Promise<Outcome> {
   const { ctx, place } = at;
-  const { agent, replay } = work;
+  const { job, agent, replay } = work;
+  const { isAttended = false } = deps;
   const telling = tellEvents(ctx, deps.onEvent);
   const live = replay.forkTurns === undefined ? undefined : await openLive(deps, work, { ...at, telling });
   const played = openPlayed(work, at, live);
   // Servers are asked only by who goes live: a replay alone uses no network (I1).
   const opened = await openTools(
-    grantedTools(deps, work.job, at),
+    grantedTools(deps, { job, toolsets: toolsetsOf(deps.context, agent, { isAttended }) }, at),
     (name) => live !== undefined || !(name in deps.context.config.mcpServers),
     ctx.signal,
   );

@@ -7,7 +7,7 @@ import type { ScriptReport } from "../../agent/prompt/assemble-prompt.ts";
 import { readWakeGate } from "../../agent/prompt/wake-gate.ts";
 import { outcomeOfAbort } from "../../execute/script-outcome.ts";
 import { isFault, sayFault } from "../../kernel/errors.ts";
-import type { AgentWork } from "../../records/agent-work.ts";
+import type { AgentWork, CommandRunner } from "../../records/agent-work.ts";
 import type { Message } from "../../records/conversation.ts";
 import type { Job } from "../../records/job.ts";
 import type { Outcome } from "../../records/outcome.ts";
@@ -43,15 +43,18 @@ interface AgentJob {
 async function checkAndRun(deps: AgentDeps, { job, agent }: AgentJob, ctx: RunContext): Promise<Outcome> {
   const { replay } = deps;
   if (replay) return replayAgent(deps, { job, agent, replay }, ctx);
-  const refusal = await preflightAgent(deps, { job, agent }, ctx);
-  if (refusal !== undefined) return preflightFailure(refusal);
+  const preflight = await preflightAgent(deps, { job, agent }, ctx);
+  if (preflight.kind === "refused") return preflightFailure(preflight.why);
   const starter = startOnce(ctx);
   const awake = await wake(deps, { job, agent }, { ctx, starter });
   if (awake.kind === "ended") return awake.outcome;
   if (!(await starter.begin()))
     return outcomeOfAbort(ctx.abortReason() ?? { kind: "cancel", by: "beforeStart" });
+  const { plan } = preflight;
   const work = { job, agent, script: awake.script };
-  return agent.runner ? runByCommand(deps, work, { ctx, starter }) : runModelAgent(deps, work, ctx);
+  return plan.kind === "command"
+    ? runByCommand(deps, { ...work, runner: plan.runner }, { ctx, starter })
+    : runModelAgent(deps, { ...work, ...plan }, ctx);
 }
 
 type Awake = { kind: "awake"; script: ScriptReport | undefined } | { kind: "ended"; outcome: Outcome };
@@ -78,11 +81,9 @@ async function wake(
 
 async function runByCommand(
   { context, commands, isAttended = false }: AgentDeps,
-  { job, agent, script }: AgentJob & { script: ScriptReport | undefined },
+  { job, agent, script, runner }: AgentJob & { script: ScriptReport | undefined; runner: CommandRunner },
   run: { ctx: RunContext; starter: Starter },
 ): Promise<Outcome> {
-  const { runner } = agent;
-  if (!runner) throw new Error("a command agent without a command");
   const facts = { job, agent, run: run.ctx.run, script, cwd: job.workdir, hasSkillTools: false, isAttended };
   const prompt = textOf(await gatherPrompt(context, facts));
   const outcome = await runCommandAgent(commands, { job, runner, prompt }, run);

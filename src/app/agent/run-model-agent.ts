@@ -7,7 +7,7 @@ import type { Job } from "../../records/job.ts";
 import type { Outcome } from "../../records/outcome.ts";
 import type { RunContext } from "../../records/run-context.ts";
 import type { AgentDeps } from "./agent-deps.ts";
-import { agentModels } from "./agent-models.ts";
+import type { AgentModels } from "./agent-models.ts";
 import { outcomeOfLoop } from "./agent-outcome.ts";
 import { gatherPrompt } from "./gather-prompt.ts";
 import { keepConversation } from "./keep-conversation.ts";
@@ -21,6 +21,8 @@ export interface ModelAgentWork {
   job: Job;
   agent: AgentWork;
   script: ScriptReport | undefined;
+  models: AgentModels;
+  toolsets: readonly string[];
 }
 
 /** Rejects with a Fault for what stood in its way before the first call; whatever was opened is closed. */
@@ -45,12 +47,11 @@ async function runInPlace(
   { ctx, place }: { ctx: RunContext; place: Place },
 ): Promise<Outcome> {
   const { context, isAttended = false } = deps;
-  const { job, agent } = work;
-  const granted = grantedTools(deps, job, { ctx, place });
-  const hasSkillTools = granted.toolsets.includes("skills");
+  const { job, agent, models, toolsets } = work;
+  const granted = grantedTools(deps, { job, toolsets }, { ctx, place });
+  const hasSkillTools = toolsets.includes("skills");
   const facts = { ...work, run: ctx.run, cwd: place.environment.cwd, hasSkillTools, isAttended };
   const messages = await gatherPrompt(context, facts);
-  const models = await agentModels(context, agent, ctx.signal);
   const { name: model, config } = models.primary.first;
   const telling = tellEvents(ctx, deps.onEvent);
   const calls = await openCalls(context, {

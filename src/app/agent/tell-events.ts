@@ -1,6 +1,6 @@
-// Where an agent's events go: the run's log, whoever watches, and the conversation that is kept.
+// Where an agent's events go: the run's log, and whoever watches.
 
-import { type EventLine, lineOf } from "../../agent/loop/event-lines.ts";
+import { lineOf } from "../../agent/loop/event-lines.ts";
 import type { AgentEvent, EmitAgentEvent } from "../../records/agent-event.ts";
 import type { ModelCallRecord } from "../../records/model.ts";
 import type { RunContext } from "../../records/run-context.ts";
@@ -9,8 +9,6 @@ export interface Telling {
   emit: EmitAgentEvent;
   /** A logical call has ended: the relay saw it. */
   called(record: ModelCallRecord): void;
-  /** Every line so far, in order: the conversation can be made from them. */
-  readonly lines: readonly EventLine[];
 }
 
 /** Every event is told once, in order; a watcher that throws is the watcher's own affair. */
@@ -18,16 +16,12 @@ export function tellEvents(
   ctx: Pick<RunContext, "run" | "emit">,
   onEvent: ((event: AgentEvent, runId: string) => void) | undefined,
 ): Telling {
-  const lines: EventLine[] = [];
   let turn = 0;
   const emit = (event: AgentEvent) => {
     if (event.kind === "turn-started") turn = event.turn;
     const line = lineOf(event);
-    if (line) {
-      lines.push(line);
-      ctx.emit(line.kind, line.data);
-    }
+    if (line) ctx.emit(line.kind, line.data);
     onEvent?.(event, ctx.run.id);
   };
-  return { emit, called: (record) => emit({ kind: "call-finished", turn, record }), lines };
+  return { emit, called: (record) => emit({ kind: "call-finished", turn, record }) };
 }

@@ -1,9 +1,10 @@
 // Agent jobs end to end: a real node, real tools, a scripted model behind real HTTP.
 
-import { chmod, readFile, writeFile } from "node:fs/promises";
+import { chmod, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { BUILT_IN_TOOLS } from "../../../src/app/agent/open-tools.ts";
+import { syncDefinitions } from "../../../src/app/definition-sync.ts";
 import { addJob } from "../../../src/app/jobs.ts";
 import { runEvents } from "../../../src/app/runs.ts";
 import { writeScript } from "../../support/home.ts";
@@ -210,6 +211,15 @@ describe("what an agent is told", () => {
     await writeScript(context, "page.sh", `#!/bin/sh\necho "${evil}"\n`);
     const run = await runOnce(context, agentJob("victim", { prompt: "Summarise.", script: "page.sh" }));
     expect(run).toMatchObject({ state: "failed", reason: "prompt.blocked", deliveries: [{ kind: "alert" }] });
+
+    // A file that somebody puts there passed no surface.
+    const text = `run: {agent: {prompt: "${evil}"}}\n`;
+    await utimes(await writeIn(context.home.paths.jobsFolder, "dropped.yaml", text), 1_000, 1_000);
+    await syncDefinitions(context);
+    expect(await runAgain(context, "dropped")).toMatchObject({
+      ...{ state: "failed", reason: "prompt.blocked", deliveries: [{ kind: "alert" }] },
+      outcome: { error: { message: expect.stringMatching(/^the prompt is refused by rule /) } },
+    });
     expect(server.requests).toEqual([]);
   });
 });

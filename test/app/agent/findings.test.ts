@@ -64,3 +64,19 @@ test("S1: doctor tells of agent jobs that could not run now, and where nothing h
     'the agent jobs "watch" can read this home',
   );
 });
+
+test("a job whose named environment the config has no more is a finding of doctor's, not its end", async () => {
+  const { context } = await scriptedHome([], {
+    config: "environments: {box: {backend: local, scope: home}}\n",
+  });
+  await addJob(context, agentJob("boxed", { prompt: "x" }, { environment: "box" }));
+  context.config.environments = {};
+  const { findings } = await diagnose(context);
+  expect(findings.filter(({ code }) => code === "jobCannotRun")).toEqual([
+    {
+      code: "jobCannotRun",
+      what: 'Agent job "boxed" cannot run now.',
+      todo: expect.stringContaining('"box"'),
+    },
+  ]);
+});
