@@ -163,7 +163,7 @@ async function makePlace(deps: EnvironmentDeps, docker: Docker): Promise<Place> 
       return { survivors: survivors ?? 0 };
     },
     cpuMs: async (callId) => numberOf((await inside(cpuArgv(callId))).stdout),
-    whyLost: (exit) => whyLost(deps, { docker, container }, exit),
+    whyLost: (exit) => whyLost({ docker, container, inside }, exit),
     close: () => closeContainer(deps, docker, container),
   };
 }
@@ -203,23 +203,23 @@ async function launchInside(
   });
 }
 
-/** The engine's client hears of a kill before the engine says so itself: it is asked this often, so many ms apart. */
-const LOOKS = 15;
-const LOOK_MS = 100;
+/** For an engine to tell of an end that has happened. */
+const TELL_TIMEOUT_MS = 5_000;
 
+/**
+ * A client hears of a container's end before the engine says so, so the container itself is asked: the kernel lets nothing
+ * start in it from the moment its first process dies. One that only has no room for a process has not ended either.
+ */
 async function whyLost(
-  { clock, signal }: Pick<EnvironmentDeps, "clock" | "signal">,
-  { docker, container }: { docker: Docker; container: string },
+  { docker, container, inside }: Pick<Inside, "docker" | "container" | "inside">,
   exit: CommandExit,
 ): Promise<Error | undefined> {
   if (exit.exitCode === 0) return undefined;
-  for (let look = 1; ; look++) {
-    const why = await whyDead(docker, container);
-    if (why !== undefined) return goneFault(docker.label, why);
-    // Only a kill can be a container's: any other end without the command's own word is its shell's.
-    if (exit.exitCode !== 137 || look === LOOKS) return undefined;
-    await clock.sleep(LOOK_MS, signal ?? new AbortController().signal).catch(() => {});
-  }
+  const asked = await inside(["sh", "-c", ":"]);
+  if (asked.exitCode === 0) return undefined;
+  await docker.run(["wait", container], { timeoutMs: TELL_TIMEOUT_MS });
+  const why = await whyDead(docker, container);
+  return why === undefined ? undefined : goneFault(docker.label, why);
 }
 
 /** Undefined = the engine says that it runs. */

@@ -105,6 +105,13 @@ cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/dev
     expect(await containers()).toEqual([]);
   });
 
+  test("a shell that is killed is its command's end, not its container's", async () => {
+    const environment = await open();
+    expect(await exec(environment, "echo before; kill -9 $$")).toMatchObject({ exitCode: 137 });
+    expect(await said(environment, "echo alive")).toBe("alive\n");
+    await environment.dispose();
+  });
+
   test("hermes#36266: where repeating is declared safe a lost container is made anew, once for the call, and it says so", async () => {
     const spec = { backend: "docker", image: TEST_IMAGE, network: "none" } as const;
     const environment = await openEnvironment(deps, spec, { isRepeatable: true });
