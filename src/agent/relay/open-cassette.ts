@@ -4,13 +4,17 @@
 //     recorded call of that role is what it is compared with.
 // I2. With `fork: N` the first N calls of the agent itself come from the tape, everything after is live; so do the tools
 //     that the recorded replies called.
+// I3. A result belongs to the reply before it on the tape: servers that number calls anew in each answer give several
+//     calls of a run one id.
 
 import { Fault, type FaultCode } from "../../kernel/errors.ts";
 import type { Redact } from "../../kernel/redact.ts";
 import { mapStrings } from "../../kernel/redact-value.ts";
 import type { CallModel, CallOptions, ModelReply } from "../../records/model.ts";
-import type { Tool, ToolResult } from "../../records/tool.ts";
+import type { Tool } from "../../records/tool.ts";
+import { aroundRuns } from "./around-runs.ts";
 import {
+  type CassetteLine,
   type Difference,
   firstDifference,
   parseCassette,
@@ -42,12 +46,10 @@ export function openCassette(text: string, options: CassetteOptions): Cassette {
   const lines = parseCassette(text);
   const head = lines.find((line) => line.kind === "cassette");
   const calls = lines.filter((line): line is TapedCall => line.kind === "call");
-  const results = new Map(
-    lines.filter((line): line is TapedTool => line.kind === "tool").map((line) => [line.callId, line]),
-  );
+  const results = resultsByCall(lines);
   const waiting = new Set(calls);
-  /** Calls of replies that were played: their results come from the tape (I2). */
-  const played = new Set<string>();
+  /** The results, by id, of calls whose reply was played and that were not run since (I2). */
+  const due = new Map<string, TapedTool | undefined>();
   let primaryCalls = 0;
 
   const call: CallModel = async (request, callOptions) => {
@@ -65,17 +67,29 @@ export function openCassette(text: string, options: CassetteOptions): Cassette {
       options.onDifference({ ...difference, call: taped.number });
     }
     const reply = play(taped, callOptions);
-    for (const { id } of reply.toolCalls) played.add(id);
+    for (const { id } of reply.toolCalls) due.set(id, results.get(taped)?.get(id));
     return reply;
   };
 
   return {
     runId: head?.runId,
     call,
-    tools: (tools) =>
-      tools.map((tool) => playedTool(tool, { results, played, isForked: options.fork !== undefined })),
+    tools: (tools) => tools.map((tool) => playedTool(tool, { due, isForked: options.fork !== undefined })),
     unused: () => [...waiting].map(({ number }) => number),
   };
+}
+
+/** The results of each call of the agent itself, by id (I3). */
+function resultsByCall(lines: readonly CassetteLine[]): ReadonlyMap<TapedCall, Map<string, TapedTool>> {
+  const results = new Map<TapedCall, Map<string, TapedTool>>();
+  let newest = new Map<string, TapedTool>();
+  for (const line of lines) {
+    if (line.kind === "tool") newest.set(line.callId, line);
+    if (line.kind !== "call" || line.role !== "primary") continue;
+    newest = new Map();
+    results.set(line, newest);
+  }
+  return results;
 }
 
 /** (I1) */
@@ -137,32 +151,18 @@ function errorOf(failure: TapedCall["failure"]): Error {
 }
 
 interface Tape {
-  results: ReadonlyMap<string, TapedTool>;
-  played: ReadonlySet<string>;
+  due: Map<string, TapedTool | undefined>;
   isForked: boolean;
 }
 
-function playedTool(tool: Tool, { results, played, isForked }: Tape): Tool {
-  return {
-    ...tool,
-    prepare(value) {
-      const preparation = tool.prepare(value);
-      if (!preparation.ok) return preparation;
-      const { call } = preparation;
-      return {
-        ok: true,
-        call: {
-          summary: call.summary,
-          run(context): Promise<ToolResult> {
-            const taped = played.has(context.callId) ? results.get(context.callId) : undefined;
-            if (taped) return Promise.resolve(taped.result);
-            if (isForked && !played.has(context.callId)) return call.run(context);
-            return Promise.reject(noResult(tool.name, context.callId));
-          },
-        },
-      };
-    },
-  };
+function playedTool(tool: Tool, { due, isForked }: Tape): Tool {
+  return aroundRuns(tool, ({ call, context }) => {
+    const { callId } = context;
+    const taped = due.get(callId);
+    if (isForked && !due.has(callId)) return call.run(context);
+    due.delete(callId);
+    return taped ? Promise.resolve(taped.result) : Promise.reject(noResult(tool.name, callId));
+  });
 }
 
 function noResult(name: string, callId: string): Fault {

@@ -9,6 +9,7 @@ import { mapStrings } from "../../kernel/redact-value.ts";
 import type { CallModel, ModelChunk } from "../../records/model.ts";
 import type { Tool } from "../../records/tool.ts";
 import { classOfModelError } from "../models/model-error.ts";
+import { aroundRuns } from "./around-runs.ts";
 import { type CassetteLine, formatLine, type TapedCall, tapedRequest } from "./cassette-lines.ts";
 import { type DetachDeps, detachable } from "./detachable-sink.ts";
 
@@ -91,26 +92,12 @@ function redacted(line: CassetteLine, redact: Redact): CassetteLine {
 }
 
 function recordedTool(tool: Tool, put: (line: CassetteLine) => void): Tool {
-  return {
-    ...tool,
-    prepare(value) {
-      const preparation = tool.prepare(value);
-      if (!preparation.ok) return preparation;
-      const { call } = preparation;
-      return {
-        ok: true,
-        call: {
-          summary: call.summary,
-          async run(context) {
-            const result = await call.run(context);
-            if (!context.signal.aborted)
-              put({ kind: "tool", callId: context.callId, name: tool.name, arguments: value, result });
-            return result;
-          },
-        },
-      };
-    },
-  };
+  return aroundRuns(tool, async ({ value, call, context }) => {
+    const result = await call.run(context);
+    if (!context.signal.aborted)
+      put({ kind: "tool", callId: context.callId, name: tool.name, arguments: value, result });
+    return result;
+  });
 }
 
 function failureOf(error: unknown): NonNullable<TapedCall["failure"]> {

@@ -59,6 +59,13 @@ const twoTurns: Step[] = [
   say("Ships and clouds."),
 ];
 
+/** As of a server that numbers calls anew in each answer. */
+const sameIds: Step[] = [
+  callTools([{ id: "0", name: "look", arguments: { at: "sea" } }]),
+  callTools([{ id: "0", name: "look", arguments: { at: "sky" } }]),
+  say("Ships and clouds."),
+];
+
 async function recorded(script: Step[] = twoTurns, prompt = "Look around.") {
   const server = await startModelServer(script);
   const { call, clock } = portFor(chainOf({ main: scripted(server) }));
@@ -80,6 +87,26 @@ describe("S4: a cassette", () => {
     expect(ran).toEqual([]);
     expect(cassette.unused()).toEqual([]);
     expect(cassette.runId).toBe("run-1");
+  });
+
+  test("gives each call the result it had, where a server numbers calls anew in each answer", async () => {
+    const { text, messages } = await recorded(sameIds);
+    const cassette = play(text);
+    const again = await converse(cassette.call, cassette.tools([lookTool().tool]), "Look around.");
+    expect(JSON.stringify(again)).toBe(JSON.stringify(messages).replaceAll("hunter2", "[redacted]"));
+  });
+
+  test("after a fork a call is live, though it has the id of one on the tape", async () => {
+    const { text } = await recorded(sameIds);
+    const server = await startModelServer([
+      callTools([{ id: "0", name: "look", arguments: { at: "land" } }]),
+      say("Trees."),
+    ]);
+    const { call } = portFor(chainOf({ main: scripted(server) }));
+    const cassette = play(text, { fork: { turns: 1, live: call } });
+    const { tool, ran } = lookTool();
+    await converse(cassette.call, cassette.tools([tool]), "Look around.");
+    expect(ran).toEqual([{ at: "land" }]);
   });
 
   test("holds no secret, wherever it stood", async () => {
