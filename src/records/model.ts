@@ -44,6 +44,7 @@ export type FinishReason = "stop" | "toolCalls" | "length" | "filter" | "other";
 export interface ModelReply {
   text: string;
   reasoning: string;
+  /** Their ids differ, and none is empty. */
   toolCalls: readonly ToolCall[];
   finish: FinishReason;
   usage: TokenUsage;

@@ -6,7 +6,7 @@
 
 import { isFault, messageOf, sayFault } from "../../kernel/errors.ts";
 import type { AgentEndReason } from "../../records/agent-event.ts";
-import type { AssistantMessage, ToolCall } from "../../records/conversation.ts";
+import type { AssistantMessage } from "../../records/conversation.ts";
 import type { ModelReply } from "../../records/model.ts";
 import { type Asked, askModel } from "./ask-model.ts";
 import { type CallTally, refuseCalls, runCalls } from "./run-calls.ts";
@@ -120,17 +120,7 @@ function assistantMessage(reply: ModelReply): AssistantMessage {
     role: "assistant",
     text: reply.text,
     ...(reply.reasoning !== "" && { reasoning: reply.reasoning }),
-    toolCalls: withOwnIds(reply.toolCalls),
+    toolCalls: reply.toolCalls,
     ...(reply.providerParts && { providerParts: reply.providerParts }),
   };
-}
-
-/** Some servers send no id, or one twice: results are matched by it. */
-function withOwnIds(calls: readonly ToolCall[]): readonly ToolCall[] {
-  const used = new Set<string>();
-  return calls.map((call, index) => {
-    const id = call.id === "" || used.has(call.id) ? `${call.id || "call"}-${index + 1}` : call.id;
-    used.add(id);
-    return id === call.id ? call : { ...call, id };
-  });
 }

@@ -67,22 +67,6 @@ describe("a conversation", () => {
     expect(world.model.requests[1]?.messages[2]).toHaveProperty("providerParts", [{ signature: "opaque" }]);
     expect(JSON.stringify([world.events, end.messages])).not.toContain("opaque");
   });
-
-  test("calls without an id, or with one twice, are told apart", async () => {
-    const world = openWorld([
-      {
-        toolCalls: [
-          call("echo", { value: "a" }, ""),
-          call("echo", { value: "b" }, "x"),
-          call("echo", { value: "c" }, "x"),
-        ],
-      },
-      { text: "x" },
-    ]);
-    await world.run();
-    const ids = world.model.requests[1]?.messages.flatMap((one) => (one.role === "tool" ? [one.callId] : []));
-    expect(ids).toEqual(["call-1", "x", "x-3"]);
-  });
 });
 
 describe("limits", () => {
