@@ -1,8 +1,9 @@
 // What only agents heed, as options: one key of `run.agent` each. Used by `job add`, `job update` and `agent`.
 
 import { Fault } from "../kernel/errors.ts";
+import { withoutAbsent } from "../kernel/without-absent.ts";
 import type { OptionSpec, Options } from "./command.ts";
-import { isSet, listOption, numberOption, textOption, withoutAbsent, wordsOption } from "./options.ts";
+import { isSet, listOption, numberOption, textOption, wordsOption } from "./options.ts";
 
 /** Their lines in a command's table. */
 export const AGENT_FIELDS: readonly OptionSpec[] = [
@@ -21,20 +22,6 @@ export const AGENT_FIELDS: readonly OptionSpec[] = [
     "agents: any command line instead; {prompt} in a word, else the prompt by stdin",
   ],
 ];
-
-const FLAGS: Readonly<Record<string, string>> = {
-  model: "--model",
-  skill: "--skill",
-  toolset: "--toolset",
-  contextFrom: "--context-from",
-  maxTurns: "--max-turns",
-  reasoningEffort: "--reasoning-effort",
-  budgetUsd: "--budget-usd",
-  budgetTokens: "--budget-tokens",
-  scriptRequired: "--script-required",
-  runner: "--runner",
-  runnerCommand: "--runner-command",
-};
 
 /** The keys of `run.agent` that options name; empty = none. */
 export function agentFields(options: Options): Record<string, unknown> {
@@ -63,11 +50,17 @@ export function agentFields(options: Options): Record<string, unknown> {
 
 /** What only an agent heeds is refused without one, never dropped unseen. */
 export function refuseAgentOptions(options: Options): void {
-  const given = Object.entries(FLAGS).find(([name]) => options[name] !== undefined);
-  if (!given) return;
-  throw new Fault("input.usage", `${given[1]} is for agent jobs, and no prompt is given.`, {
-    hint: `Add a prompt, or leave ${given[1]} out.`,
+  const flags = AGENT_FIELDS.map(([flag]) => flag.replace(/ .*/, ""));
+  const given = flags.find((flag) => options[nameOf(flag)] !== undefined);
+  if (given === undefined) return;
+  throw new Fault("input.usage", `${given} is for agent jobs, and no prompt is given.`, {
+    hint: `Add a prompt, or leave ${given} out.`,
   });
+}
+
+/** `--max-turns` → `maxTurns`, as the parser of the command line names it. */
+function nameOf(flag: string): string {
+  return flag.slice(2).replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 function dollars(options: Options): number | undefined {

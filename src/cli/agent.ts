@@ -8,8 +8,7 @@ import { Fault } from "../kernel/errors.ts";
 import { slugify } from "../kernel/ids.ts";
 import type { JobDocument } from "../records/job.ts";
 import { makeAgentLines } from "./agent-lines.ts";
-import { refuseAgentOptions } from "./agent-options.ts";
-import type { Options, RunCommand } from "./command.ts";
+import type { RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
 import { type Io, print } from "./io.ts";
 import { fieldsFromOptions } from "./job-draft.ts";
@@ -19,13 +18,12 @@ import { endText, exitOf } from "./run-end.ts";
 export const agent: RunCommand = async ({ args, options, io, open }) => {
   const prompt = await promptFrom(args, io);
   const fields = fieldsFromOptions(options, prompt);
-  if (!fields.run?.agent) refuseAgentOptions(options);
   const context = await open();
   const origin = readOriginFrom(context, textOption(options, "origin"));
   const draft: JobDocument = {
     id: slugify(fields.name ?? prompt.slice(0, 50), "agent"),
     // A person who asks for work here and now means this folder, and reads the answer from the terminal.
-    workdir: folderFrom(options, io),
+    workdir: io.cwd,
     deliver: [],
     ...fields,
     run: fields.run ?? {},
@@ -51,10 +49,4 @@ async function promptFrom(words: readonly (string | undefined)[], io: Io): Promi
   throw new Fault("input.usage", "There is no prompt.", {
     hint: 'Write nightshift agent "what to do", or - to read it from standard input.',
   });
-}
-
-/** `--workdir none` = a fresh folder that goes away. */
-function folderFrom(options: Options, io: Io): string | undefined {
-  const named = textOption(options, "workdir");
-  return named === undefined ? io.cwd : named;
 }

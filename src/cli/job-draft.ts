@@ -1,10 +1,11 @@
 // From options to the keys of a job document. Texts are handed on as they are: the document's codec judges them.
 
 import { Fault } from "../kernel/errors.ts";
+import { withoutAbsent } from "../kernel/without-absent.ts";
 import type { JobDocument, WorkDocument } from "../records/job.ts";
 import { agentFields } from "./agent-options.ts";
 import type { Options } from "./command.ts";
-import { numberOption, textOption, withoutAbsent, wordsOption } from "./options.ts";
+import { numberOption, textOption, wordsOption } from "./options.ts";
 
 /** Only the keys that options name; `add` adds id and schedule, `update` patches. */
 export function fieldsFromOptions(options: Options, prompt?: string): Partial<JobDocument> {

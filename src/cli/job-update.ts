@@ -2,6 +2,7 @@
 
 import { updateJob } from "../app/job-editing.ts";
 import { Fault } from "../kernel/errors.ts";
+import { withoutAbsent } from "../kernel/without-absent.ts";
 import type { JobDocument } from "../records/job.ts";
 import { agentFields } from "./agent-options.ts";
 import type { Options, RunCommand } from "./command.ts";
@@ -10,7 +11,7 @@ import { print } from "./io.ts";
 import { isByHand } from "./job-add.ts";
 import { fieldsFromOptions } from "./job-draft.ts";
 import { echoText } from "./job-text.ts";
-import { listOption, numberOption, textOption, withoutAbsent } from "./options.ts";
+import { listOption, numberOption, textOption } from "./options.ts";
 
 export const update: RunCommand = async ({ args: [id = ""], options, io, open }) => {
   const patch = { ...fieldsFromOptions(options), ...switches(options) };

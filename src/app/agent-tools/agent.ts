@@ -7,6 +7,7 @@ import { defineTool } from "../../agent/define-tool.ts";
 import { messageOf } from "../../kernel/errors.ts";
 import { slugify } from "../../kernel/ids.ts";
 import { SECOND } from "../../kernel/time.ts";
+import { withoutAbsent } from "../../kernel/without-absent.ts";
 import type { Origin } from "../../records/delivery.ts";
 import type { JobDocument } from "../../records/job.ts";
 import type { Tool, ToolContext, ToolResult } from "../../records/tool.ts";
@@ -114,14 +115,12 @@ function endError(state: string, reason: string | null): string | null {
 
 function draftOf(input: Input, origin: Origin | undefined): JobDocument {
   const { prompt, name, toolsets, skills, maxTurns, budget, workdir, deliver = [] } = input;
-  const fields = { toolsets, skills, maxTurns, budget };
-  const agent = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
   return {
     id: slugify(name ?? prompt.slice(0, 50), "agent"),
     ...(name !== undefined && { name }),
     ...(workdir !== undefined && { workdir }),
     deliver,
-    run: { agent: { prompt, ...agent } },
+    run: { agent: { prompt, ...withoutAbsent({ toolsets, skills, maxTurns, budget }) } },
     ...(origin && { origin }),
   };
 }

@@ -1,6 +1,7 @@
 // From a model's words to a job's document, or to the keys of one that change.
 
 import { slugify } from "../../kernel/ids.ts";
+import { withoutAbsent } from "../../kernel/without-absent.ts";
 import type { Origin } from "../../records/delivery.ts";
 import type { JobDocument, WorkDocument } from "../../records/job.ts";
 import type { UpdateOptions } from "../job-editing.ts";
@@ -52,12 +53,6 @@ function commonFields(input: CronjobInput): Partial<JobDocument> {
 
 function agentFields({ skills, toolsets, contextFrom, maxTurns }: Partial<CronjobInput>) {
   return withoutAbsent({ skills, toolsets, contextFrom, maxTurns });
-}
-
-function withoutAbsent<Fields extends object>(fields: Fields): Partial<Fields> {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined),
-  ) as Partial<Fields>;
 }
 
 /** A job that no schedule fires. */
