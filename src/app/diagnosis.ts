@@ -1,31 +1,34 @@
 // What `doctor` and `check-env` say: findings, each with what to do.
 
+export const FINDING_CODES = [
+  "noNode",
+  "nodeStuck",
+  "nodeFailing",
+  "nodeLost",
+  "clockSkew",
+  "jobHeld",
+  "jobQuarantined",
+  "jobNeverFired",
+  "slotOverdue",
+  "fileUnused",
+  "homePermissions",
+  "diskSpace",
+  "interpreterMissing",
+  "runUnknown",
+  "modelUnusable",
+  "jobCannotRun",
+  "environmentUnusable",
+  "localIsOpen",
+  "platformDown",
+  "platformBroken",
+  "deliveryDead",
+  "processUnseen",
+  "processLeftover",
+  "processUnknown",
+] as const;
+
 export interface Finding {
-  code:
-    | "noNode"
-    | "nodeStuck"
-    | "nodeFailing"
-    | "nodeLost"
-    | "clockSkew"
-    | "jobHeld"
-    | "jobQuarantined"
-    | "jobNeverFired"
-    | "slotOverdue"
-    | "fileUnused"
-    | "homePermissions"
-    | "diskSpace"
-    | "interpreterMissing"
-    | "runUnknown"
-    | "modelUnusable"
-    | "jobCannotRun"
-    | "environmentUnusable"
-    | "localIsOpen"
-    | "platformDown"
-    | "platformBroken"
-    | "deliveryDead"
-    | "processUnseen"
-    | "processLeftover"
-    | "processUnknown";
+  code: (typeof FINDING_CODES)[number];
   what: string;
   todo: string;
 }

@@ -1,7 +1,7 @@
 // The form of nodes, status, diagnosis, health and errors on the wire.
 
 import * as z from "zod/mini";
-import type { Diagnosis } from "../../app/diagnosis.ts";
+import { type Diagnosis, FINDING_CODES } from "../../app/diagnosis.ts";
 import { JOB_STATES, type NodeDocument } from "../../app/documents.ts";
 import type { HealthDocument } from "../../app/health.ts";
 import type { StatusDocument } from "../../app/status.ts";
@@ -52,26 +52,7 @@ export const diagnosisSchema = z.strictObject({
   isHealthy: z.boolean(),
   findings: z.array(
     z.strictObject({
-      code: z.enum([
-        "noNode",
-        "nodeStuck",
-        "nodeFailing",
-        "nodeLost",
-        "clockSkew",
-        "jobHeld",
-        "jobQuarantined",
-        "jobNeverFired",
-        "slotOverdue",
-        "fileUnused",
-        "homePermissions",
-        "diskSpace",
-        "interpreterMissing",
-        "runUnknown",
-        "deliveryDead",
-        "processUnseen",
-        "processLeftover",
-        "processUnknown",
-      ]),
+      code: z.enum(FINDING_CODES),
       what: text(),
       todo: text(),
     }),
