@@ -246,6 +246,25 @@ describe("a command-line agent", () => {
     expect(names).not.toContain("OPENAI_API_KEY");
   });
 
+  test("or by an argument: in its place, else as the last one; too long a one is a failure that says what to do", async () => {
+    const { context } = await scriptedHome([], { config: "limits: {promptBytes: 400000}\n" });
+    const echo = { command: ["echo", "--ask={prompt}", "end"] };
+    const placed = await runOnce(context, agentJob("placed", { prompt: "Review it.", runner: echo }));
+    expect(placed.outcome?.output).toMatch(/^--ask=[\s\S]*Review it\. end$/);
+    const last = { command: ["echo", "first"], promptBy: "argument" };
+    const appended = await runOnce(context, agentJob("last", { prompt: "Review it.", runner: last }));
+    expect(appended.outcome?.output).toMatch(/^first [\s\S]*Review it\.$/);
+    // Three bytes each: the kernel counts bytes.
+    const long = await runOnce(context, agentJob("long", { prompt: "查".repeat(45_000), runner: echo }));
+    expect(long).toMatchObject({
+      ...{ state: "failed", reason: "input.too-large" },
+      outcome: { error: { message: expect.stringContaining("promptBy: stdin") } },
+    });
+    const fits = { command: ["echo", "{prompt}"], promptBy: "argument" };
+    const nearly = await runOnce(context, agentJob("fits", { prompt: "查".repeat(42_000), runner: fits }));
+    expect(nearly.state).toBe("succeeded");
+  });
+
   test("exits 0 without a word: that is a failure, and one that is not installed is refused at creation", async () => {
     const { context } = await scriptedHome([]);
     const run = await runOnce(context, agentJob("mute", { prompt: "x", runner: { command: ["true"] } }));
