@@ -80,7 +80,7 @@ export class Housekeeping {
   async #sweepFolders(now: number): Promise<void> {
     const { ledger, home } = this.#context;
     const open = new Set<string>();
-    for (const run of await ledger.runs({ state: ["claimed", "running", "cancelling"], limit: 1_000 }))
+    for (const run of await ledger.runs({ state: ["claimed", "running", "cancelling"], limit: 10_000 }))
       open.add(run.id);
     const isOpen = (runId: string) => open.has(runId);
     await sweepWorkspaces(home.paths.workspacesFolder, { now, isOpen });

@@ -163,8 +163,10 @@ class Node implements NightshiftNode {
     for (const loop of this.#loops) loop.start();
   }
 
-  /** Waits out a busy store: a node must not fail to start because somebody holds the database for a while. */
-  /** `isForOthers` false = it has no place for anything but its own run: nobody may wait for it to take theirs. */
+  /**
+   * Waits out a busy store: a node must not fail to start because somebody holds the database for a while. `isForOthers`
+   * false = it has no place for anything but its own run: nobody may wait for it to take theirs.
+   */
   async register({ isForOthers = true } = {}): Promise<void> {
     const context = this.#context;
     const maxParallelRuns = isForOthers ? this.#maxParallelRuns : 0;

@@ -5,6 +5,7 @@ import { makeId } from "../kernel/ids.ts";
 import type { Instant } from "../kernel/time.ts";
 import type { NewRun } from "../records/ledger/claims.ts";
 import { isTerminal, type Resolution, type Run, type RunEvent, type RunState } from "../records/run.ts";
+import { besideName } from "../store/files/output-files.ts";
 import type { Context } from "./context.ts";
 import { jobState, type RunDocument, runDocument } from "./documents.ts";
 import { type Explanation, explainRun, liveOther } from "./explain.ts";
@@ -63,9 +64,9 @@ export async function newestAttempt(context: Context, idOrPrefix: string): Promi
 export async function showRun(context: Context, idOrPrefix: string): Promise<RunShowDocument> {
   const run = await findRun(context, idOrPrefix);
   const [document, turns] = await Promise.all([documentOf(context, run), turnsOfRun(context, run)]);
-  const isKept = turns.length > 0 && run.outputFile !== undefined;
-  const trajectoryFile = isKept ? (run.outputFile?.replace(/\.md$/, ".trajectory.jsonl") ?? null) : null;
-  return { ...document, turns, trajectoryFile };
+  const { outputFile } = run;
+  const isKept = turns.length > 0 && outputFile !== undefined;
+  return { ...document, turns, trajectoryFile: isKept ? besideName(outputFile, "trajectory") : null };
 }
 
 /** Read only where there may be some: most runs are scripts, whose logs hold output. */

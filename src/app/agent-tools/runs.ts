@@ -9,6 +9,7 @@ import { RUN_STATES } from "../../records/run.ts";
 import type { Tool, ToolResult } from "../../records/tool.ts";
 import type { Context } from "../context.ts";
 import { eventDocument, type RunDocument } from "../documents.ts";
+import { eventsOfRun } from "../events-of-run.ts";
 import { nodesUp } from "../nodes.ts";
 import {
   cancelRun,
@@ -27,7 +28,6 @@ import { RUNS_TEXT } from "./runs-text.ts";
 
 /** Characters of a run's output in one answer. */
 const MAX_OUTPUT = 30_000;
-const PAGE = 1_000;
 /** Characters of one log line's data. */
 const MAX_LINE = 2_000;
 
@@ -137,25 +137,13 @@ async function logs(context: Context, idOrPrefix: string, input: Input): Promise
   const limit = input.limit ?? 100;
   const events =
     input.after === undefined
-      ? await newestEvents(context, run.id, limit)
+      ? (await eventsOfRun(context, run.id)).slice(-limit)
       : await runEvents(context, run.id, input.after, limit);
   const lines = events.map(eventDocument).map(({ sequence, at, kind, data }) => {
     const text = typeof data.text === "string" ? data.text : JSON.stringify(data);
     return { sequence, at, kind, text: keepTail(text, MAX_LINE).text };
   });
   return { error: null, run: { id: run.id, state: run.state }, lines, last: lines.at(-1)?.sequence ?? null };
-}
-
-/** The log is bounded: a few pages at most. */
-async function newestEvents(context: Context, runId: string, limit: number) {
-  let newest: Awaited<ReturnType<typeof runEvents>> = [];
-  let after = 0;
-  for (;;) {
-    const page = await runEvents(context, runId, after, PAGE);
-    newest = [...newest, ...page].slice(-limit);
-    after = page.at(-1)?.sequence ?? after;
-    if (page.length < PAGE) return newest;
-  }
 }
 
 export function briefly(run: RunDocument): Record<string, unknown> {

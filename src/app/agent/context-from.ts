@@ -7,6 +7,8 @@ import type { Context } from "../context.ts";
 
 /** How far back the newest output that says something is looked for: silent runs are the rule for a watchdog. */
 const RUNS_LOOKED_AT = 200;
+/** Mostly the newest has. */
+const PAGE = 20;
 
 /**
  * In the order asked, whole (the prompt's own bound cuts them). `self` is `ownJobId`. A job that has said nothing yet has
@@ -25,19 +27,28 @@ async function newestOutput(
   context: Pick<Context, "ledger" | "home">,
   jobId: string,
 ): Promise<EarlierOutput["output"]> {
-  const runs = await context.ledger.runs({ jobId, state: ["succeeded"], limit: RUNS_LOOKED_AT });
-  const run = runs.find(hasSpoken);
+  const run = await newestSpeaking(context, jobId);
   if (!run) return undefined;
   const text = (await bodyOf(context, run)) ?? run.outcome?.output ?? "";
   return { at: run.finishedAt ?? run.createdAt, text: text.trim() };
+}
+
+async function newestSpeaking({ ledger }: Pick<Context, "ledger">, jobId: string): Promise<Run | undefined> {
+  let before: string | undefined;
+  for (let seen = 0; seen < RUNS_LOOKED_AT; seen += PAGE) {
+    const filter = { jobId, state: ["succeeded"] as const, limit: PAGE };
+    const runs = await ledger.runs({ ...filter, ...(before !== undefined && { before }) });
+    const run = runs.find(hasSpoken);
+    if (run || runs.length < PAGE) return run;
+    before = runs.at(-1)?.id;
+  }
+  return undefined;
 }
 
 function hasSpoken({ outcome }: Run): boolean {
   return outcome?.state === "succeeded" && !outcome.isSilent && outcome.output.trim() !== "";
 }
 
-async function bodyOf({ home }: Pick<Context, "home">, run: Run): Promise<string | undefined> {
-  if (run.outputFile === undefined) return undefined;
-  const text = await openOutputFiles(home.paths.root).read(run.outputFile);
-  return text?.replace(/^---\n[\s\S]*?\n---\n/, "");
+async function bodyOf({ home }: Pick<Context, "home">, { outputFile }: Run): Promise<string | undefined> {
+  return outputFile === undefined ? undefined : openOutputFiles(home.paths.root).readBody(outputFile);
 }

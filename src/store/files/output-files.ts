@@ -48,6 +48,8 @@ export interface OutputFiles {
   readBeside(outputFile: string, kind: BesideKind): Promise<string | undefined>;
   /** The file's text, front matter included; undefined when it is gone. Throws Fault `input.refused` outside `output/`. */
   read(file: string): Promise<string | undefined>;
+  /** The same without its front matter. */
+  readBody(file: string): Promise<string | undefined>;
   /** Removes files older than an hour (by `now`) that `known` does not name, and half-written ones. Returns what went. */
   sweep(known: (files: readonly string[]) => Promise<ReadonlySet<string>>, now: Instant): Promise<string[]>;
   /** Removes these files; those that are gone already are no error. */
@@ -77,6 +79,7 @@ export function openOutputFiles(root: string): OutputFiles {
     },
     readBeside: (file, kind) => readText(root, besideName(file, kind)),
     read: (file) => readText(root, file),
+    readBody: async (file) => (await readText(root, file))?.replace(/^---\n[\s\S]*?\n---\n/, ""),
     sweep: (known, now) => sweep(root, known, now),
     remove: (files) => removeAll(root, files),
     async keepNewest(jobId, count = 50) {
@@ -99,7 +102,8 @@ async function readText(root: string, file: string): Promise<string | undefined>
   }
 }
 
-function besideName(outputFile: string, kind: BesideKind): string {
+/** The file of such a kind that lies beside an output file. */
+export function besideName(outputFile: string, kind: BesideKind): string {
   return outputFile.replace(/\.md$/, `.${kind}.jsonl`);
 }
 
