@@ -22,12 +22,21 @@ export const cancel: RunCommand = async ({ args: [id = ""], io, open }) => {
 export const retry: RunCommand = async ({ args: [id = ""], options, io, open }) => {
   const context = await open();
   const forkTurns = numberOption(options, "fork", { min: 0, max: 100_000 });
-  if (isSet(options, "replay") || forkTurns !== undefined) return replay(context, id, { forkTurns, io });
+  if (isSet(options, "replay") || forkTurns !== undefined) {
+    if (isSet(options, "sameKey")) throw sameKeyOfReplay();
+    return replay(context, id, { forkTurns, io });
+  }
   const run = await retryRun(context, id, { isSameKey: isSet(options, "sameKey") });
   print(io, run, () => `Queued as run ${run.id}. See \`nightshift run show ${run.id}\`.`);
   await noteNoNode(context, io);
   return EXIT.ok;
 };
+
+function sameKeyOfReplay(): Fault {
+  return new Fault("input.usage", "A replay is a run of its own and keeps no idempotency key.", {
+    hint: "Leave --same-key out.",
+  });
+}
 
 /** From the recording, here and now; with `--fork N` live after N turns. */
 async function replay(
