@@ -25,8 +25,8 @@ export interface Contest {
   problems: readonly FileProblem[];
   /** Jobs that came from files and are not removed. */
   alive: readonly KnownJob[];
-  /** The one a file stands for: where a file has just changed its id, the job whose bytes it holds. */
-  knownBySource: ReadonlyMap<string, KnownJob>;
+  /** The jobs a file stands for that no file has taken over: two, where it has just changed its id and then broke. */
+  standingAt(source: string): KnownJob[];
   /** Files that are there in whatever state. */
   present: ReadonlySet<string>;
 }
@@ -38,6 +38,7 @@ export function claimIds(input: ReconcileInput): Contest {
   const digests = new Map(entries.map((entry) => [entry.source, entry.digest]));
   const isExact = (job: KnownJob) => digests.get(job.source) === job.digest;
   const ordered = [...alive].sort((a, b) => Number(isExact(a)) - Number(isExact(b)));
+  // Where a file has just changed its id, it stands for the job whose bytes it holds.
   const knownBySource = new Map(ordered.map((job) => [job.source, job]));
   const problems: FileProblem[] = unreadable.map(({ source, defaultId, error }) => ({
     source,
@@ -52,7 +53,9 @@ export function claimIds(input: ReconcileInput): Contest {
   }
   const present = new Set([...entries, ...unreadable].map(({ source }) => source).concat(unsettled));
   const winners = chooseWinners({ claimants, input, present, problems });
-  return { winners, problems, alive, knownBySource, present };
+  const standingAt = (source: string) =>
+    alive.filter((job) => job.source === source && !winners.has(job.jobId));
+  return { winners, problems, alive, standingAt, present };
 }
 
 function claimOf(

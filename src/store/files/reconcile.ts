@@ -33,12 +33,13 @@ export function reconcileJobFiles(input: ReconcileInput): ReconcileResult {
   const moved = new Set(missing.moves.map((move) => move.source));
 
   for (const problem of contest.problems) {
-    const standing = contest.knownBySource.get(problem.source);
     // A job whose id now stands in another file does not suffer from what became of its old one.
-    const owner = standing && !contest.winners.has(standing.jobId) ? standing : undefined;
-    const jobId = owner?.jobId ?? problem.jobId;
+    const owners = contest.standingAt(problem.source);
+    const jobId = owners.at(-1)?.jobId ?? problem.jobId;
     held.set(problem.source, { jobId, reason: problem.reason });
-    actions.push(...holdActions(input, owner, { ...problem, jobId }));
+    if (owners.length === 0) actions.push(...holdActions(input, undefined, problem));
+    for (const owner of owners)
+      actions.push(...holdActions(input, owner, { ...problem, jobId: owner.jobId }));
   }
   for (const claimant of contest.winners.values()) {
     if (moved.has(claimant.source)) continue;
