@@ -5,6 +5,7 @@
 
 import { requireUsable } from "../execute/environments/index.ts";
 import { missingProgram } from "../execute/environments/programs.ts";
+import type { RunContainer } from "../execute/environments/reap-containers.ts";
 import { prepareForElsewhere, prepareScript, type ScriptWork } from "../execute/prepare-script.ts";
 import { Fault } from "../kernel/errors.ts";
 import {
@@ -60,13 +61,39 @@ export async function reapEnvironments({
 }: Pick<Context, "env" | "clock" | "log">): Promise<string[]> {
   const { reapContainers } = await import("../execute/environments/reap-containers.ts");
   const removed: string[] = [];
-  for (const engine of ["docker", "podman"] as const) {
-    if (missingProgram({ backend: "docker", image: "any", engine }, env.PATH ?? "")) continue;
+  for (const engine of enginesAlong(env.PATH))
     removed.push(...(await reapContainers({ nodeEnv: env, clock }, engine)));
-  }
   if (removed.length > 0) log.info("containers-reaped", { removed });
   return removed;
 }
+
+/** Removes the containers of runs that were taken over, as `reapEnvironments` does. Never throws. */
+export async function endContainersOf(
+  { env, clock }: Pick<Context, "env" | "clock">,
+  runIds: readonly string[],
+): Promise<RunContainer[]> {
+  const engines = enginesAlong(env.PATH);
+  if (engines.length === 0 || runIds.length === 0) return [];
+  const { removeContainersOf } = await import("../execute/environments/reap-containers.ts");
+  const ids = new Set(runIds);
+  const removed = engines.map((engine) => removeContainersOf({ nodeEnv: env, clock }, engine, ids));
+  return (await Promise.all(removed)).flat();
+}
+
+/** Whether its run may have made a container: not where the job certainly names another place. */
+export function mayHaveContainer(context: Pick<Context, "config">, job: Job | undefined): boolean {
+  try {
+    return job === undefined || environmentOf(context, job).backend === "docker";
+  } catch {
+    // The config has the name no more; what it meant then is not known.
+    return true;
+  }
+}
+
+const enginesAlong = (path: string | undefined) =>
+  (["docker", "podman"] as const).filter(
+    (engine) => !missingProgram({ backend: "docker", image: "any", engine }, path ?? ""),
+  );
 
 /** A command agent is a program of this machine. Throws `job.invalid` for any other place. */
 export function requireThisMachine(context: Context, job: Job): void {

@@ -4,7 +4,9 @@ import { endLeftovers } from "../execute/terminate.ts";
 import { SECOND } from "../kernel/time.ts";
 import { makePlanUnknowns } from "./close-run.ts";
 import type { Context } from "./context.ts";
+import { endContainersOf, mayHaveContainer } from "./environments.ts";
 import { changeJob } from "./job-changes.ts";
+import { jobOfRunOrNothing } from "./job-of-run.ts";
 import type { RecoveryDeps } from "./recovery.ts";
 
 /** What a dead node left had its time: TERM → KILL. */
@@ -21,6 +23,14 @@ export function recoveryDeps(
     leaseMs: node.leaseMs,
     isQuarantineOn: node.isQuarantineOn ?? context.config.limits.quarantine,
     endLeftovers: (processes, runId) => endLeftovers(context, processes, { runId, graceMs: GRACE_MS }),
+    endContainers: (taken) => {
+      // An engine that hangs must not hold up runs that never used it.
+      const contained = taken.filter((one) => mayHaveContainer(context, jobOfRunOrNothing(context, one)));
+      return endContainersOf(
+        context,
+        contained.map(({ run }) => run.id),
+      );
+    },
     planUnknowns: makePlanUnknowns(context),
     quarantine: async (jobId, reason) => {
       const by = `node:${node.nodeId}`;

@@ -1,7 +1,7 @@
 // After a death: finds claims whose owner is gone, ends what is left of their processes, and closes them (L3–L6, L10).
 //
 // I1. Fence first, clean up second, declare third: the claim is ours with a higher token before anything is ended,
-//     and the row becomes `unknown` only after its process group was looked for.
+//     and the row becomes `unknown` only after its process group and its containers were looked for.
 // I2. Unknown is not failed (law 4): what may run again is decided by the declared effects alone.
 
 import { messageOf } from "../kernel/errors.ts";
@@ -48,6 +48,8 @@ export interface RecoveryDeps {
     processes: readonly ProcessRecord[],
     runId: string,
   ): Promise<{ ended: readonly number[]; survivors: readonly number[] }>;
+  /** Ends what of these runs goes on in containers, in one look. Never rejects. */
+  endContainers(taken: readonly TakenRun[]): Promise<readonly { runId: string; name: string }[]>;
   /** State, next attempt and alerts of each, in order; together, so that one digest can speak for all. */
   planUnknowns(ended: readonly EndedRun[], finishedAt: number): Promise<UnknownPlans>;
   /** L7 switched off (`limits.quarantine: false`). */
@@ -95,8 +97,13 @@ async function closeAsUnknown(
   taken: readonly TakenRun[],
   nodes: ReadonlyMap<string, NodeRecord>,
 ): Promise<void> {
+  const containers = await deps.endContainers(taken);
   const cleaned = await Promise.all(
-    taken.map(async (one) => ({ taken: one, cleanup: await cleanUp(deps, one) })),
+    taken.map(async (one) => {
+      const ended = containers.filter(({ runId }) => runId === one.run.id).map(({ name }) => name);
+      const cleanup = { ...(await cleanUp(deps, one)), ...(ended.length > 0 && { containers: ended }) };
+      return { taken: one, cleanup };
+    }),
   );
   const finishedAt = await deps.ledger.now();
   const ended: EndedRun[] = cleaned.map(({ taken: one, cleanup }) => {

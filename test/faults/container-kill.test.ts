@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Engine, startEngine, TEST_IMAGE, whyNoEngine } from "../support/docker-engine.ts";
-import { faultHome, rowsOf, untilTrue } from "./fault-home.ts";
+import { faultHome, query, rowsOf, untilTrue } from "./fault-home.ts";
 import { startNode } from "./node-process.ts";
 
 let engine: Engine | undefined;
@@ -47,5 +47,46 @@ describe.skipIf(whyNoEngine())("a node that dies while its script runs in a cont
 
     const began = (await rowsOf(home)).filter(({ state }) => state !== "skipped");
     expect(began, "nobody says that it may run again").toHaveLength(1);
+  });
+
+  test("L6: a run that may be repeated begins again only after its old container is gone, and its log names it", {
+    timeout: 60_000,
+  }, async () => {
+    const env = { DOCKER_HOST: engine?.env.DOCKER_HOST ?? "" };
+    const home = await faultHome({ config: CONFIG, env });
+    await home.script("twice.sh", '[ "$NIGHTSHIFT_ATTEMPT" = 2 ] || sleep 71235');
+    await home.jobFiles([
+      {
+        ...{ id: "again", repeat: 1, env: {}, effects: "idempotent", environment: "box" },
+        run: { script: "twice.sh" },
+      },
+    ]);
+    const first = await startNode({ home: home.path, env });
+    await untilTrue("the first container is there", async () => (await containers()).length === 1);
+    const [old = ""] = await containers();
+    const processes = async () => (await engine?.docker("top", old)) ?? "";
+    await untilTrue("the script sleeps in it", async () => (await processes()).includes("sleep 71235"));
+
+    first.signal("SIGKILL");
+    await first.exited;
+    const second = await startNode({ home: home.path, env });
+    await second.when((one) => one.event === "run" && one.run.attempt === 2 && one.run.state === "succeeded");
+    second.signal("SIGTERM");
+    await second.exited;
+
+    const log = (await engine?.docker(
+      ...["events", "--since=0", "--until=0s", "--filter=type=container"],
+      ...[
+        "--filter=event=create",
+        "--filter=event=destroy",
+        "--format={{.Action}} {{.Actor.Attributes.name}}",
+      ],
+    )) as string;
+    const story = log.split("\n");
+    const mine = story.slice(story.indexOf(`create ${old}`));
+    expect(mine[1], "before another is made").toBe(`destroy ${old}`);
+    expect(mine[2]).toMatch(/^create nightshift-/);
+    const [said] = await query(home, `SELECT "data" FROM "runEvents" WHERE "kind" = 'processes-ended'`);
+    expect(JSON.parse(String(said?.data))).toMatchObject({ containers: [old] });
   });
 });

@@ -11,6 +11,7 @@ export const WORKSPACE = "/workspace";
 /** Every container of ours carries it. */
 export const LABEL = "nightshift.environment";
 export const OWNER_LABEL = "nightshift.owner";
+export const RUN_LABEL = "nightshift.run";
 
 /** What root inside needs to work on files of several owners, and to become another user. */
 const CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"];
@@ -46,7 +47,7 @@ export function runArguments(request: ContainerRequest): string[] {
     "--pull=never",
     `--name=${containerName(environmentId)}`,
     `--label=${LABEL}=${environmentId}`,
-    `--label=nightshift.run=${runId}`,
+    `--label=${RUN_LABEL}=${runId}`,
     `--label=${OWNER_LABEL}=${owner}`,
     "--cap-drop=ALL",
     ...CAPABILITIES.map((name) => `--cap-add=${name}`),

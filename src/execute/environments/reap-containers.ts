@@ -1,12 +1,13 @@
-// Containers whose owner is gone: found by label and removed, running or not (hermes#75467).
+// Containers that were left behind: found by label and removed, running or not (hermes#75467).
 //
 // I1. Only what is provably ours and provably orphaned: same machine, and its owner's process dead by pid and start time,
 //     or of an earlier boot. Another machine's container on a shared engine, or one of another pid namespace, stays.
+// I2. Those of a run go, whoever's they are, when the run has been taken over: its claim is ours alone (law 3).
 
 import type { HostIdentity } from "../../records/process.ts";
 import { readHost } from "../host.ts";
 import { isSameProcess, processStartTime } from "../process-table.ts";
-import { LABEL, OWNER_LABEL } from "./docker-arguments.ts";
+import { LABEL, OWNER_LABEL, RUN_LABEL } from "./docker-arguments.ts";
 import { clientEnv } from "./env-file.ts";
 import type { CheckDeps } from "./place.ts";
 import { runClient } from "./run-client.ts";
@@ -23,24 +24,51 @@ export function ownerLabel(host: HostIdentity = readHost(), pid: number = proces
  * has none. Call it at a node's start.
  */
 export async function reapContainers(deps: CheckDeps, engine: string): Promise<string[]> {
+  const host = readHost();
+  const orphans = await removeContainers(deps, engine, ({ owner }) => isOrphaned(owner, host));
+  return orphans.map(({ name }) => name);
+}
+
+export interface RunContainer {
+  runId: string;
+  name: string;
+}
+
+/** Removes the containers of runs that were taken over (I2); answers which. An engine that does not answer has none. */
+export async function removeContainersOf(
+  deps: CheckDeps,
+  engine: string,
+  runIds: ReadonlySet<string>,
+): Promise<RunContainer[]> {
+  return removeContainers(deps, engine, ({ runId }) => runIds.has(runId));
+}
+
+interface Found extends RunContainer {
+  owner: string;
+}
+
+async function removeContainers(
+  deps: CheckDeps,
+  engine: string,
+  isWanted: (found: Found) => boolean,
+): Promise<Found[]> {
   const run = (args: string[]) =>
     runClient(deps.clock, {
       argv: [engine, ...args],
       env: clientEnv(deps.nodeEnv),
       timeoutMs: TIMEOUT_MS,
     }).catch(() => undefined);
-  const format = `{{.Names}}\t{{.Label "${OWNER_LABEL}"}}`;
+  const format = ["{{.Names}}", `{{.Label "${OWNER_LABEL}"}}`, `{{.Label "${RUN_LABEL}"}}`].join("\t");
   const listed = await run(["ps", "--all", "--filter", `label=${LABEL}`, "--format", format]);
   if (listed?.exitCode !== 0) return [];
-  const host = readHost();
-  const orphans = listed.stdout
+  const wanted = listed.stdout
     .split("\n")
     .map((line) => line.split("\t"))
-    .filter(([name, owner]) => name && owner && isOrphaned(owner, host))
-    .map(([name = ""]) => name);
-  const removed: string[] = [];
-  for (const name of orphans)
-    if ((await run(["rm", "--force", "--volumes", name]))?.exitCode === 0) removed.push(name);
+    .map(([name = "", owner = "", runId = ""]) => ({ name, owner, runId }))
+    .filter((found) => found.name !== "" && found.owner !== "" && isWanted(found));
+  const removed: Found[] = [];
+  for (const one of wanted)
+    if ((await run(["rm", "--force", "--volumes", one.name]))?.exitCode === 0) removed.push(one);
   return removed;
 }
 

@@ -146,6 +146,7 @@ export class Driver {
         leaseMs: LEASE_MS,
         isQuarantineOn: context.config.limits.quarantine,
         endLeftovers: async () => ({ ended: [], survivors: [] }),
+        endContainers: async () => [],
         planUnknowns: makePlanUnknowns(context),
         quarantine: async (jobId, reason) => {
           await changeJob(context, jobId, {
