@@ -6,9 +6,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import * as z from "zod/mini";
 import { defineTool } from "../src/agent/define-tool.ts";
-import { estimateTokens } from "../src/agent/loop/estimate-tokens.ts";
 import { type EventLine, lineOf } from "../src/agent/loop/event-lines.ts";
 import { runLoop } from "../src/agent/loop/run-loop.ts";
+import { estimateMessages } from "../src/agent/models/estimate-tokens.ts";
 import { silentLog } from "../src/kernel/log.ts";
 import { makeRedact } from "../src/kernel/redact.ts";
 import type { CallModel, ModelReply } from "../src/records/model.ts";
@@ -66,7 +66,7 @@ async function oneRun(id: string, redact: ReturnType<typeof makeRedact>): Promis
         const line = lineOf(event);
         if (line) lines.push(line);
       },
-      window: { contextLength: 128_000, estimate: estimateTokens },
+      window: { contextLength: 128_000, estimate: estimateMessages },
       maxTurns: TURNS,
       redact,
       log: silentLog,

@@ -16,7 +16,7 @@ export interface WindowDeps {
   contextLength: number;
   /** Kept free for the reply, and asked for as its maximum. Undefined = a quarter of the context, at most 8,192, kept free. */
   maxOutputTokens?: number | undefined;
-  /** Tokens of these messages, roughly; `estimateTokens` unless something better is at hand. Called once a message. */
+  /** Tokens of these messages, roughly; `estimateMessages` unless something better is at hand. Called once a message. */
   estimate(messages: readonly Message[]): number;
   /** The cheap model, asked with role `auxiliary`. Absent = the middle is left out with a note instead. */
   summarise?: CallModel | undefined;

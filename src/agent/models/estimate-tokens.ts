@@ -46,8 +46,17 @@ function beyondAscii(code: number): number {
   return 1.2;
 }
 
-/** Tokens of one message with everything that goes along. */
-export function estimateMessageTokens(message: Message): number {
+/** Tokens of these messages with everything that goes along. */
+export function estimateMessages(messages: readonly Message[]): number {
+  return messages.reduce((sum, message) => sum + estimateMessage(message), 0);
+}
+
+/** Tokens of a whole request. */
+export function estimateRequest({ messages, tools }: Pick<ModelRequest, "messages" | "tools">): number {
+  return estimateMessages(messages) + estimateTools(tools);
+}
+
+function estimateMessage(message: Message): number {
   const own = MESSAGE_TOKENS + estimateTokens(message.text);
   if (message.role !== "assistant") return own;
   const calls = message.toolCalls.map(
@@ -56,16 +65,11 @@ export function estimateMessageTokens(message: Message): number {
   return own + calls.reduce((sum, tokens) => sum + tokens, estimateTokens(message.reasoning ?? ""));
 }
 
-/** Tokens of what a model is told of its tools. */
-export function estimateToolTokens(tools: readonly ToolSpec[]): number {
+/** What a model is told of its tools. */
+function estimateTools(tools: readonly ToolSpec[]): number {
   return tools.reduce(
     (sum, tool) =>
       sum + 8 + estimateTokens(tool.description) + estimateTokens(JSON.stringify(tool.parameters)),
     0,
   );
-}
-
-/** Tokens of a whole request. */
-export function estimateRequestTokens({ messages, tools }: Pick<ModelRequest, "messages" | "tools">): number {
-  return messages.reduce((sum, message) => sum + estimateMessageTokens(message), estimateToolTokens(tools));
 }

@@ -15,7 +15,7 @@ import type { CallModel, CallOptions, ModelChunk, ModelReply, ModelRequest } fro
 import { type AskEnd, askOnce } from "./ask-once.ts";
 import { type AttemptCost, type BudgetUse, costOfAttempt, setAside } from "./attempt-budget.ts";
 import type { ModelChain, ResolvedModel } from "./choose-model.ts";
-import { estimateRequestTokens } from "./estimate-tokens.ts";
+import { estimateRequest } from "./estimate-tokens.ts";
 import { askedWaitMs, classOfModelError, isHandedOn, isRetried } from "./model-error.ts";
 import type { Fetch } from "./model-fetch.ts";
 import { unpriced } from "./price.ts";
@@ -54,7 +54,7 @@ export function makeModelPort(deps: ModelPortDeps): CallModel {
   return async (request, options) => {
     options.signal.throwIfAborted();
     const chain = options.role === "primary" ? deps.primary : deps.auxiliary;
-    const call = { request, options, inputTokens: estimateRequestTokens(request), hasTold: false };
+    const call = { request, options, inputTokens: estimateRequest(request), hasTold: false };
     let first: { error: unknown } | undefined;
     for (const model of askable(chain, deps.budget)) {
       try {

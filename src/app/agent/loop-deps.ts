@@ -1,7 +1,7 @@
 // What the loop is given by a run, live or replayed.
 
-import { estimateTokens } from "../../agent/loop/estimate-tokens.ts";
 import type { LoopDeps } from "../../agent/loop/loop-types.ts";
+import { estimateMessages } from "../../agent/models/estimate-tokens.ts";
 import { classOfModelError } from "../../agent/models/model-error.ts";
 import { DEFAULT_CONTEXT_TOKENS } from "../../agent/models/price.ts";
 import type { CallModel } from "../../records/model.ts";
@@ -33,7 +33,7 @@ export function loopDeps(
     window: {
       contextLength: config.contextLength ?? DEFAULT_CONTEXT_TOKENS,
       maxOutputTokens: config.maxOutputTokens,
-      estimate: estimateTokens,
+      estimate: estimateMessages,
       summarise: callModel,
     },
     maxTurns,

@@ -1,7 +1,7 @@
 // Staying inside the model's context: what the loop sends when a conversation outgrows it, and what it keeps.
 
 import { describe, expect, test } from "vitest";
-import { estimateTokens } from "../../../src/agent/loop/estimate-tokens.ts";
+import { estimateMessages } from "../../../src/agent/models/estimate-tokens.ts";
 import type { Message } from "../../../src/records/conversation.ts";
 import type { CallModel, ModelRequest } from "../../../src/records/model.ts";
 import { call, openWorld, reply, type Step, tool } from "./scripted-model.ts";
@@ -16,7 +16,7 @@ const reads = (count: number) => Array.from({ length: count }, (_, n) => read(n)
 const SMALL = { contextLength: 8_000, maxOutputTokens: 1_000 };
 
 const texts = (request: ModelRequest | undefined) => (request?.messages ?? []).map(({ text }) => text);
-const tokens = (request: ModelRequest) => estimateTokens(request.messages);
+const tokens = (request: ModelRequest) => estimateMessages(request.messages);
 
 function summaries(...answers: readonly (string | Error)[]): {
   callModel: CallModel;

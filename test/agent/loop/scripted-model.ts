@@ -2,9 +2,9 @@
 
 import * as z from "zod/mini";
 import { defineTool } from "../../../src/agent/define-tool.ts";
-import { estimateTokens } from "../../../src/agent/loop/estimate-tokens.ts";
 import type { LoopDeps, LoopEnd } from "../../../src/agent/loop/loop-types.ts";
 import { runLoop } from "../../../src/agent/loop/run-loop.ts";
+import { estimateMessages } from "../../../src/agent/models/estimate-tokens.ts";
 import { makeLog } from "../../../src/kernel/log.ts";
 import { makeRedact } from "../../../src/kernel/redact.ts";
 import type { AgentEvent } from "../../../src/records/agent-event.ts";
@@ -164,7 +164,7 @@ export function openWorld(steps: readonly Step[], options: WorldOptions = {}): W
             world.events.push(event);
             onEvent?.(event);
           },
-          window: { contextLength: 128_000, maxOutputTokens: 4_000, estimate: estimateTokens, ...window },
+          window: { contextLength: 128_000, maxOutputTokens: 4_000, estimate: estimateMessages, ...window },
           maxTurns,
           redact: makeRedact(secrets),
           log: makeLog((_level, event, fields) => world.logs.push({ event, fields })),

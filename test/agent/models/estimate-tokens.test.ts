@@ -1,7 +1,7 @@
 // Estimates against counts of the real tokenizer (o200k_base, taken once with gpt-tokenizer 4.0.0).
 
 import { describe, expect, test } from "vitest";
-import { estimateRequestTokens, estimateTokens } from "../../../src/agent/models/estimate-tokens.ts";
+import { estimateRequest, estimateTokens } from "../../../src/agent/models/estimate-tokens.ts";
 import { asks, LOOK } from "./ports.ts";
 
 const log = Array.from(
@@ -54,11 +54,11 @@ describe("S3: an estimate", () => {
   });
 
   test("of a request counts its tools, and a call's arguments", () => {
-    const plain = estimateRequestTokens(asks("Go."));
-    const withTools = estimateRequestTokens(asks("Go.", { tools: [LOOK] }));
+    const plain = estimateRequest(asks("Go."));
+    const withTools = estimateRequest(asks("Go.", { tools: [LOOK] }));
     expect(withTools - plain).toBeGreaterThan(20);
     const call = { id: "a", name: "look", arguments: JSON.stringify({ at: "word ".repeat(200) }) };
     const messages = [...asks("Go.").messages, { role: "assistant" as const, text: "", toolCalls: [call] }];
-    expect(estimateRequestTokens({ messages, tools: [] }) - plain).toBeGreaterThan(200);
+    expect(estimateRequest({ messages, tools: [] }) - plain).toBeGreaterThan(200);
   });
 });
