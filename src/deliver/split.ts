@@ -17,6 +17,8 @@ const MAX_PARTS = 20;
 const MOST_MARKUP = 8;
 /** What `(20/20)` on a line of its own takes: a guess that leaves it out never fits. */
 const NUMBER_ROOM = 10;
+/** A part this nearly full is full: to fill it to the last character would cost as many measurements again. */
+const SLACK = 1 / 64;
 /** Added to what is looked at of an endless line, so that no link is judged by its half. */
 const WINDOW_MARGIN = 4_000;
 
@@ -47,19 +49,20 @@ export function splitMessage(text: string, options: SplitOptions): string[] {
 export function splitParts(text: string, options: SplitOptions): MessagePart[] {
   if (text === "") return [];
   const { maxLength, maxParts = MAX_PARTS, lengthOf = (body) => body.length } = options;
-  const isShort = (body: string) => body.length <= maxLength * MOST_MARKUP && lengthOf(body) <= maxLength;
-  if (maxLength === Number.POSITIVE_INFINITY || isShort(text)) return [{ slice: text, body: text }];
+  const fill = (body: string) =>
+    body.length > maxLength * MOST_MARKUP ? Number.POSITIVE_INFINITY : lengthOf(body) / maxLength;
+  if (maxLength === Number.POSITIVE_INFINITY || fill(text) <= 1) return [{ slice: text, body: text }];
   const source = new Source(text, maxLength);
   const cutNote = options.cutNote ?? "[cut: the whole text is in the run's output file]";
-  const fits = (body: string, note = "") => isShort(`${body}${note}\n(${maxParts}/${maxParts})`);
+  const fillOf = (body: string, note = "") => fill(`${body}${note}\n(${maxParts}/${maxParts})`);
   const parts: MessagePart[] = [];
   let wasCut = false;
   for (let start = 0; start < text.length && !wasCut; ) {
     const isLast = parts.length === maxParts - 1;
-    let end = source.endOfPart(start, (body) => fits(body));
+    let end = source.endOfPart(start, (body) => fillOf(body));
     if (isLast && end < text.length) {
       wasCut = true;
-      end = source.endOfPart(start, (body) => fits(body, `\n\n${cutNote}`));
+      end = source.endOfPart(start, (body) => fillOf(body, `\n\n${cutNote}`));
     }
     const body = source.compose(start, end);
     parts.push({ slice: text.slice(start, end), body: wasCut ? `${body}\n\n${cutNote}` : body });
@@ -75,7 +78,8 @@ function numbered({ slice, body }: MessagePart, number: number, count: number): 
 }
 
 type Fence = { mark: string; opening: string };
-type Fits = (body: string) => boolean;
+/** How much of a part a body fills: up to 1 it fits. */
+type FillOf = (body: string) => number;
 
 interface Line {
   start: number;
@@ -115,28 +119,32 @@ class Source {
   }
 
   /** Where the part that begins at `start` ends; always after `start`. */
-  endOfPart(start: number, fits: Fits): number {
+  endOfPart(start: number, fillOf: FillOf): number {
+    // A last part that the slack would leave a stub behind.
+    const rest = this.#text.length - start;
+    if (rest <= this.#maxLength && fillOf(this.compose(start, this.#text.length)) <= 1)
+      return this.#text.length;
     const first = this.#lineAt(start);
     const guess = this.#lineAt(start + this.#maxLength - NUMBER_ROOM) - first;
     const count = furthest({ max: this.#lines.length - first, guess }, (lines) =>
-      fits(this.compose(start, this.#lines[first + lines - 1]?.end ?? 0)),
+      fillOf(this.compose(start, this.#lines[first + lines - 1]?.end ?? 0)),
     );
-    if (count === 0) return this.#endInLine(start, first, fits);
+    if (count === 0) return this.#endInLine(start, first, fillOf);
     const next = this.#lines[first + count];
     if (!next) return this.#text.length;
     // A line that must be cut anyway begins in this part, or what stands before it would be a stub.
-    if (!fits(this.compose(next.start, next.end)))
-      return this.#endBetweenWords(start, next, fits) ?? next.start;
-    return this.#paragraphEnd(start, { first, last: first + count - 1 }, fits);
+    if (fillOf(this.compose(next.start, next.end)) > 1)
+      return this.#endBetweenWords(start, next, fillOf) ?? next.start;
+    return this.#paragraphEnd(start, { first, last: first + count - 1 }, fillOf);
   }
 
   /** The end of the last paragraph in the second half, else of the last line; never right after a fence's opening. */
-  #paragraphEnd(start: number, { first, last }: { first: number; last: number }, fits: Fits): number {
+  #paragraphEnd(start: number, { first, last }: { first: number; last: number }, fillOf: FillOf): number {
     const lineEnd = (index: number) => this.#lines[index]?.end ?? this.#text.length;
     const half = start + (lineEnd(last) - start) / 2;
     for (let index = last; index > first && lineEnd(index) > half; index--) {
       const end = lineEnd(index);
-      if (this.#lines[index]?.isBlank && fits(this.compose(start, end))) return end;
+      if (this.#lines[index]?.isBlank && fillOf(this.compose(start, end)) <= 1) return end;
     }
     const opening = this.#lines[last];
     const opensFence = opening !== undefined && !opening.fence && this.#lines[last + 1]?.fence !== undefined;
@@ -144,16 +152,16 @@ class Source {
   }
 
   /** Where to cut a line of which only the beginning fits behind what stands before it. */
-  #endBetweenWords(start: number, line: Line, fits: Fits): number | undefined {
+  #endBetweenWords(start: number, line: Line, fillOf: FillOf): number | undefined {
     const [words = []] = this.#breakPoints(line.start, line);
-    return this.#lastFitting({ start, from: line.start, points: words }, fits);
+    return this.#lastFitting({ start, from: line.start, points: words }, fillOf);
   }
 
   /** A line too long for a part. A break that leaves a stub is better than half a link. */
-  #endInLine(start: number, index: number, fits: Fits): number {
+  #endInLine(start: number, index: number, fillOf: FillOf): number {
     const line = this.#lines[index];
     for (const points of line ? this.#breakPoints(start, line) : []) {
-      const end = this.#lastFitting({ start, from: start, points }, fits);
+      const end = this.#lastFitting({ start, from: start, points }, fillOf);
       if (end !== undefined) return end;
     }
     // Not one character fits: it is sent all the same, or nothing ever would be.
@@ -162,11 +170,11 @@ class Source {
 
   #lastFitting(
     { start, from, points }: { start: number; from: number; points: readonly number[] },
-    fits: Fits,
+    fillOf: FillOf,
   ): number | undefined {
     const guess = points.filter((point) => from + point - start <= this.#maxLength - NUMBER_ROOM).length;
     const count = furthest({ max: points.length, guess }, (number) =>
-      fits(this.compose(start, from + (points[number - 1] ?? 0))),
+      fillOf(this.compose(start, from + (points[number - 1] ?? 0))),
     );
     const point = points[count - 1];
     return point === undefined ? undefined : from + point;
@@ -203,32 +211,23 @@ function fenceAfter(line: string, fence: Fence | undefined): Fence | undefined {
   return opening && { mark: opening.mark, opening: `${opening.mark}${opening.language}` };
 }
 
-/** The largest number in [0, max] that fits, from a guess by doubling, then halving: the cost is one part's, not the rest's. */
-function furthest({ max, guess }: { max: number; guess: number }, fits: (count: number) => boolean): number {
+/**
+ * The largest number in [0, max] that fits, or one that leaves less than SLACK of the part empty. A measured fill says
+ * where to look next, as lengths grow evenly; steps that double, then halve, take over where they do not.
+ */
+function furthest({ max, guess }: { max: number; guess: number }, fillOf: (count: number) => number): number {
   let low = 0;
   let high = max + 1;
-  const first = Math.min(Math.max(guess, 1), max);
-  if (max > 0 && fits(first)) {
-    low = first;
-    let step = 1;
-    while (low + step <= max && fits(low + step)) {
-      low += step;
-      step *= 2;
-    }
-    high = Math.min(high, low + step);
-  } else if (max > 0) {
-    high = first;
-    let step = 1;
-    while (high - step > 0 && !fits(high - step)) {
-      high -= step;
-      step *= 2;
-    }
-    low = Math.max(0, high - step);
-  }
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (fits(middle)) low = middle;
-    else high = middle;
+  let next = Math.min(Math.max(guess, 1), max);
+  for (let step = 1; high - low > 1; step *= 2) {
+    const fill = fillOf(next);
+    const isFit = fill <= 1;
+    if (isFit) low = next;
+    else high = next;
+    if (isFit && fill > 1 - SLACK) return low;
+    const even = Math.floor(next / fill);
+    next = isFit ? Math.max(even, low + step) : Math.min(even, high - step);
+    if (next <= low || next >= high) next = (low + high) >> 1;
   }
   return low;
 }

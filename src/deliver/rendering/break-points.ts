@@ -13,7 +13,7 @@ let segmenter: Intl.Segmenter | undefined;
  */
 export function* breakPoints(line: string, isCode: boolean): Generator<readonly number[]> {
   const atoms = isCode ? [] : inlineAtoms(line);
-  const words = [...line.matchAll(/[ \t]+(?=[^ \t])/g)].map((match) => match.index + match[0].length);
+  const words = [...line.matchAll(/(?<=[ \t])[^ \t]/g)].map((match) => match.index);
   yield outside(words, atoms);
   const characters = graphemeEnds(line);
   yield outside(characters, atoms);

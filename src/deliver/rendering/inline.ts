@@ -91,7 +91,7 @@ function codeAt(line: string, start: number, ticks: Runs): Atom | undefined {
   const close = firstAfter(ticks.get(length) ?? [], start);
   if (close === undefined) return undefined;
   const inner = line.slice(start + length, close);
-  const isPadded = /^ .*[^ ].* $/.test(inner) || /^ [^ ] $/.test(inner);
+  const isPadded = inner.startsWith(" ") && inner.endsWith(" ") && /[^ ]/.test(inner);
   return {
     start,
     end: close + length,

@@ -6,7 +6,7 @@
 
 import { parseMarkdown } from "./markdown.ts";
 import { breakBrackets } from "./mentions.ts";
-import { type RenderOptions, type Spelling, spellBlocks } from "./write.ts";
+import { type RenderOptions, type Spelling, spellBlocks, wrapWords } from "./write.ts";
 
 interface Differences {
   /** How plain text is protected. */
@@ -27,11 +27,7 @@ function spelling(how: Differences): Spelling {
   return {
     text: how.escape,
     code: (text) => (how.hasCode ? codeSpan(text) : how.escape(text)),
-    wrap: (kind, inner) => {
-      // A mark beside a space opens nothing.
-      const [, before = "", core = "", after = ""] = /^(\s*)([\s\S]*?)(\s*)$/.exec(inner) ?? [];
-      return core === "" ? inner : `${before}${marks[kind]}${core}${marks[kind]}${after}`;
-    },
+    wrap: (kind, inner) => wrapWords(inner, (words) => `${marks[kind]}${words}${marks[kind]}`),
     link: ({ url, inner, isBare }) =>
       isBare ? url : `[${inner}](${url.replace(/[()]/g, encodeParenthesis)})`,
     heading: (level, inner) => (how.hasHeadings ? `${"#".repeat(level)} ${inner}` : bold(inner)),
@@ -110,9 +106,13 @@ export function toMarkdownDialect(
 
 /** Backslashes before what could format here; an underscore inside a word cannot. */
 export function escapeMarkdown(text: string): string {
-  return text
-    .replace(/\\(?=[!-/:-@[-`{-~])/g, "\\\\")
-    .replace(/[*`]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])|~(?=~)|(?<=~)~|\[(?=[^\]]*\]\()/gu, "\\$&");
+  const escaped = text.replace(/\\(?=[!-/:-@[-`{-~])/g, "\\\\");
+  const lastLink = escaped.lastIndexOf("](");
+  return escaped.replace(
+    /[*`[]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])|~(?=~)|(?<=~)~/gu,
+    // A bracket opens nothing where no address follows any more.
+    (char, at: number) => (char === "[" && at > lastLink ? char : `\\${char}`),
+  );
 }
 
 function codeSpan(text: string): string {

@@ -60,8 +60,7 @@ function readBlock(lines: readonly string[], index: number, depth: number): Read
 function readLine(line: string): Block {
   const heading = /^ {0,3}(#{1,6})[ \t]+(\S.*)$/.exec(line);
   if (heading?.[1] !== undefined && heading[2] !== undefined) {
-    const title = heading[2].replace(/[ \t]+#+[ \t]*$/, "").trimEnd();
-    return { kind: "heading", level: heading[1].length, inlines: parseInline(title) };
+    return { kind: "heading", level: heading[1].length, inlines: parseInline(headingTitle(heading[2])) };
   }
   if (/^ {0,3}(?:(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|(?:\*[ \t]*){3,})$/.test(line)) return { kind: "rule" };
   const item = /^([ \t]*)([-*+]|\d{1,9}[.)])[ \t]+(\S.*)$/.exec(line);
@@ -76,6 +75,13 @@ function readLine(line: string): Block {
     };
   }
   return { kind: "line", inlines: parseInline(line) };
+}
+
+/** Without the closing signs, which a blank must part from the words. */
+function headingTitle(text: string): string {
+  const title = text.trimEnd();
+  const signs = /(?<!#)#+$/.exec(title);
+  return signs && /[ \t]/.test(title[signs.index - 1] ?? "") ? title.slice(0, signs.index).trimEnd() : title;
 }
 
 function readFence(
@@ -101,7 +107,9 @@ function readQuote(lines: readonly string[], index: number, depth: number): Read
 }
 
 function isTableRule(line: string | undefined): boolean {
-  return line !== undefined && /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$/.test(line);
+  return (
+    line !== undefined && /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+(?:\|[ \t]*)?$/.test(line)
+  );
 }
 
 function readTable(lines: readonly string[], index: number): Read {

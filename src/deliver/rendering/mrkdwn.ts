@@ -6,7 +6,7 @@
 
 import { parseMarkdown } from "./markdown.ts";
 import { breakBrackets } from "./mentions.ts";
-import { type RenderOptions, type Spelling, spellBlocks } from "./write.ts";
+import { type RenderOptions, type Spelling, spellBlocks, wrapWords } from "./write.ts";
 
 const MARKS = { strong: "*", emphasis: "_", strike: "~" } as const;
 /** What Slack lets ring: the three mass mentions, people and groups. */
@@ -17,10 +17,7 @@ function spelling(protect: (text: string) => string): Spelling {
     text: protect,
     // A backtick inside a code span would end it: its look-alike stands in.
     code: (text) => (text.trim() === "" ? protect(text) : `\`${protect(text.replaceAll("`", "ˋ"))}\``),
-    wrap: (kind, inner) => {
-      const [, before = "", core = "", after = ""] = /^(\s*)([\s\S]*?)(\s*)$/.exec(inner) ?? [];
-      return core === "" ? inner : `${before}\u200b${MARKS[kind]}${core}${MARKS[kind]}\u200b${after}`;
-    },
+    wrap: (kind, inner) => wrapWords(inner, (words) => `\u200b${MARKS[kind]}${words}${MARKS[kind]}\u200b`),
     link: ({ url, inner, isBare }) =>
       isBare ? `<${escapeSlack(url)}>` : `<${escapeSlack(url)}|${linkWords(inner)}>`,
     heading: (_level, inner) =>

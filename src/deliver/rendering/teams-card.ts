@@ -5,7 +5,7 @@
 import type { Inline } from "./inline.ts";
 import { type Block, parseMarkdown } from "./markdown.ts";
 import { breakMentions } from "./mentions.ts";
-import { alignedTable, type InlineSpelling, type RenderOptions, spellInlines } from "./write.ts";
+import { alignedTable, type InlineSpelling, type RenderOptions, spellInlines, wrapWords } from "./write.ts";
 
 export interface TextBlock {
   type: "TextBlock";
@@ -23,10 +23,7 @@ const MARKS = { strong: "**", emphasis: "_", strike: "" } as const;
 const INLINE: InlineSpelling = {
   text: escapeCard,
   code: escapeCard,
-  wrap: (kind, inner) => {
-    const [, before = "", core = "", after = ""] = /^(\s*)([\s\S]*?)(\s*)$/.exec(inner) ?? [];
-    return core === "" ? inner : `${before}${MARKS[kind]}${core}${MARKS[kind]}${after}`;
-  },
+  wrap: (kind, inner) => wrapWords(inner, (words) => `${MARKS[kind]}${words}${MARKS[kind]}`),
   link: ({ url, inner }) => `[${inner}](${url.replaceAll("(", "%28").replaceAll(")", "%29")})`,
 };
 

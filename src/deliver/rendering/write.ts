@@ -88,13 +88,24 @@ function spellBlock(block: Block, spelling: Spelling, options: RenderOptions): s
   }
 }
 
+/** `wrap` around the words alone: a mark beside a space opens nothing. */
+export function wrapWords(inner: string, wrap: (words: string) => string): string {
+  const words = inner.trim();
+  if (words === "") return inner;
+  const start = inner.length - inner.trimStart().length;
+  return `${inner.slice(0, start)}${wrap(words)}${inner.slice(start + words.length)}`;
+}
+
+/** A longer cell stands out of its column: padding every other to it could be the square of the text. */
+const MAX_COLUMN_WIDTH = 80;
+
 /** Columns padded to equal width, for a fixed-width font. */
 export function alignedTable(rows: readonly (readonly (readonly Inline[])[])[]): string {
   const texts = rows.map((cells) => cells.map(inlineText));
-  const columns = Math.max(0, ...texts.map((cells) => cells.length));
-  const widths = Array.from({ length: columns }, (_, column) =>
-    Math.max(...texts.map((cells) => widthOf(cells[column] ?? ""))),
-  );
+  const widths: number[] = [];
+  for (const cells of texts)
+    for (const [column, cell] of cells.entries())
+      widths[column] = Math.max(widths[column] ?? 0, Math.min(widthOf(cell), MAX_COLUMN_WIDTH));
   const line = (cells: readonly string[]) =>
     cells
       .map((cell, column) => cell + " ".repeat(Math.max(0, (widths[column] ?? 0) - widthOf(cell))))
