@@ -12,7 +12,7 @@ import type { EnvironmentSpec } from "../records/environment-spec.ts";
 import type { Job } from "../records/job.ts";
 import type { Outcome } from "../records/outcome.ts";
 import type { RunContext } from "../records/run-context.ts";
-import { agentTempFolder } from "./agent/temp-folder.ts";
+import { agentTempFolder, keptFolder } from "./agent/temp-folder.ts";
 import type { Context } from "./context.ts";
 import { environmentOf, isPlainLocal } from "./environments.ts";
 import { isRepeatable } from "./plan-closing.ts";
@@ -58,10 +58,12 @@ export async function runJobScript(
   }
   if (isPlainLocal(spec)) return runScript(commands, work, ctx, record);
   const { runScriptInside } = await import("../execute/run-script-inside.ts");
+  const key = scopeKey({ home: context.home.paths.root, spec, jobId: ctx.run.jobId });
   const place = {
     spec,
     isRepeatable: isRepeatable(job.effects),
-    scopeKey: scopeKey({ home: context.home.paths.root, spec, jobId: ctx.run.jobId }),
+    scopeKey: key,
+    keptFolder: keptFolder(context.home.paths, key),
     ...(commands.locks && { locks: commands.locks }),
     tempFolder: join(agentTempFolder(context.home.paths), ctx.run.id),
   };

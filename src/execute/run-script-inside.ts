@@ -38,6 +38,8 @@ export interface ScriptEnvironment {
   isRepeatable: boolean;
   /** Of a shared environment (W6), with the line of those who want it. */
   scopeKey?: string | undefined;
+  /** Where on this machine what the scope keeps lies. */
+  keptFolder?: string | undefined;
   locks?: ScopeLocks;
   /** Made for the run (0700) and removed with it. */
   tempFolder: string;
@@ -113,6 +115,7 @@ function environmentDepsOf(
     nodeEnv: deps.nodeEnv,
     signal: ctx.signal,
     scopeKey: place.scopeKey,
+    keptFolder: place.keptFolder,
     probeWalls: deps.probeWalls,
     ...(deps.pipes && { pipes: deps.pipes }),
     /** A reason that names its own grace is in a hurry (L13). */

@@ -20,7 +20,7 @@ import { environmentProcesses } from "../background/environment-processes.ts";
 import type { Context } from "../context.ts";
 import { environmentOf } from "../environments.ts";
 import { isRepeatable } from "../plan-closing.ts";
-import { agentTempFolder } from "./temp-folder.ts";
+import { agentTempFolder, keptFolder } from "./temp-folder.ts";
 
 export interface Place {
   environment: Environment;
@@ -50,7 +50,11 @@ export async function openPlace(
   const folders = await openFolders(context, job, ctx);
   const spec = environmentOf(context, job);
   const key = scopeKey({ home: context.home.paths.root, spec, jobId: ctx.run.jobId });
-  const deps = { ...environmentDeps({ context, commands }, job, { ctx, env, folders }), scopeKey: key };
+  const deps = {
+    ...environmentDeps({ context, commands }, job, { ctx, env, folders }),
+    scopeKey: key,
+    keptFolder: keptFolder(context.home.paths, key),
+  };
   const { allowed } = folders;
   const redact = redactWith(commands.redact, job.env, env);
   // A skill that a run could change would instruct the next one.

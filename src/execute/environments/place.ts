@@ -26,6 +26,8 @@ export interface EnvironmentDeps {
   workdir: string;
   /** Stands for the scope that keeps its files (scope-locks.ts); undefined = the run's own. */
   scopeKey?: string | undefined;
+  /** This machine's folder for what the scope keeps, made on use; undefined without a scope. Never the run's to remove. */
+  keptFolder?: string | undefined;
   /** A private folder (0700) of the run; what is made in it goes with `dispose`. */
   tempFolder: string;
   /** TERM → KILL. Default 2 s. Asked for at each use. */

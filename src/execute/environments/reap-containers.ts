@@ -1,22 +1,21 @@
 // Containers that were left behind: found by label and removed, running or not (hermes#75467).
 //
-// I1. Only what is provably ours and provably orphaned: same machine, and its owner's process dead by pid and start time,
-//     or of an earlier boot. Another machine's container on a shared engine, or one of another pid namespace, stays.
+// I1. Only what is provably ours and provably orphaned (owner.ts). Another machine's container on a shared engine stays.
 // I2. Those of a run go, whoever's they are, when the run has been taken over: its claim is ours alone (law 3).
 
-import type { HostIdentity } from "../../records/process.ts";
 import { readHost } from "../host.ts";
-import { isSameProcess, processStartTime } from "../process-table.ts";
 import { LABEL, OWNER_LABEL, RUN_LABEL } from "./docker-arguments.ts";
 import { clientEnv } from "./env-file.ts";
+import { isOrphaned, type Owner, ownerOf } from "./owner.ts";
 import type { CheckDeps } from "./place.ts";
 import { runClient } from "./run-client.ts";
 
 const TIMEOUT_MS = 60_000;
 
 /** The label of this process's containers. */
-export function ownerLabel(host: HostIdentity = readHost(), pid: number = process.pid): string {
-  return [host.machineId, host.bootId, host.pidNamespace, pid, processStartTime(pid) ?? ""].join("|");
+export function ownerLabel(): string {
+  const { machineId, bootId, pidNamespace, pid, startTime } = ownerOf();
+  return [machineId, bootId, pidNamespace, pid, startTime].join("|");
 }
 
 /**
@@ -25,7 +24,7 @@ export function ownerLabel(host: HostIdentity = readHost(), pid: number = proces
  */
 export async function reapContainers(deps: CheckDeps, engine: string): Promise<string[]> {
   const host = readHost();
-  const orphans = await removeContainers(deps, engine, ({ owner }) => isOrphaned(owner, host));
+  const orphans = await removeContainers(deps, engine, ({ owner }) => isOrphaned(parseLabel(owner), host));
   return orphans.map(({ name }) => name);
 }
 
@@ -72,10 +71,7 @@ async function removeContainers(
   return removed;
 }
 
-function isOrphaned(owner: string, host: HostIdentity): boolean {
-  const [machineId, bootId, pidNamespace, pid, startTime = ""] = owner.split("|");
-  if (machineId !== host.machineId) return false;
-  if (bootId !== host.bootId) return true;
-  if (pidNamespace !== host.pidNamespace) return false;
-  return !isSameProcess({ pid: Number(pid), startTime, processGroup: Number(pid) });
+function parseLabel(label: string): Owner {
+  const [machineId = "", bootId = "", pidNamespace = "", pid, startTime = ""] = label.split("|");
+  return { machineId, bootId, pidNamespace, pid: Number(pid), startTime };
 }
