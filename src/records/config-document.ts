@@ -13,14 +13,22 @@ import type { PlatformConfigs } from "./deliver-config.ts";
 import { faultOfIssues, issuesOf } from "./document-issues.ts";
 import type { NamedEnvironments } from "./environment-spec.ts";
 import type { TargetDocument } from "./job.ts";
+import { type ExecutorConfig, executorsOf } from "./executor-config.ts";
 import { retryOf, targetsOf } from "./job-document.ts";
 import type { JobDefaults } from "./job-resolve.ts";
 import { type McpServerConfig, type ModelsConfig, mcpServersOf, modelsOf } from "./models-config.ts";
 import { knownKeysInCamelCase } from "./snake-case.ts";
 import { parseYamlDocument, type YamlText } from "./yaml-text.ts";
-
-/** A concern whose room reads it later: known to be a map, its content as written. */
-export type FreeMap = Readonly<Record<string, unknown>>;
+import {
+  fallbackExecutorsOf,
+  type OrchestratorConfig,
+  orchestratorOf,
+  type QueueConfig,
+  queueIssues,
+  queuesOf,
+  type RemoteExecutorConfig,
+  remoteExecutorsOf,
+} from "./orchestrator-config.ts";
 
 export interface NamedWebhook {
   url: string;
@@ -64,11 +72,13 @@ export interface Config {
   models: ModelsConfig;
   /** As written; `parseEnvironmentSpec` reads a name. */
   environments: NamedEnvironments;
-  orchestrator: FreeMap;
-  queues: FreeMap;
-  executors: FreeMap;
-  remoteExecutors: FreeMap;
-  fallbackExecutors: FreeMap;
+  orchestrator: OrchestratorConfig;
+  queues: readonly QueueConfig[];
+  /** Every registration of `executors:`, in the order of the file; those of the folder `executors/` are not here. */
+  executors: readonly ExecutorConfig[];
+  remoteExecutors: readonly RemoteExecutorConfig[];
+  /** By executor, in the order in which they take over. */
+  fallbackExecutors: Readonly<Record<string, readonly string[]>>;
   mcpServers: Readonly<Record<string, McpServerConfig>>;
 }
 
@@ -78,6 +88,7 @@ export interface ConfigReading {
   /** The text with every `${env:NAME}` replaced. Throws Fault `config.invalid` naming the variable that is missing. */
   resolve(text: string): string;
   /** The variable's value: the process's, else `.env`'s. */
+  /** What is accepted and probably not meant, or read otherwise than its words say. */
   variable(name: string): string | undefined;
   /** Values that must leave no exit: those of `.env` and of the process whose names say so, and all that are referenced. */
   secrets(): string[];
@@ -95,27 +106,32 @@ export interface ConfigSources {
  * @throws Fault `config.invalid` with every mistake and its place.
  */
 export function readConfig(text: string | undefined, sources: ConfigSources): ConfigReading {
-  const input = text === undefined ? {} : parseConfig(text, sources.file);
+  const notes: string[] = [];
+  const config = text === undefined ? configOf({}, notes) : parseConfig(text, { file: sources.file, notes });
   const fileEnv = parseEnvFile(sources.envFile);
   const variable = (name: string) => sources.env[name] ?? fileEnv.values[name];
   return {
-    config: configOf(input),
-    warnings: fileEnv.warnings,
+    config,
+    warnings: [...fileEnv.warnings, ...notes],
     resolve: (reference) => resolveReferences(reference, variable, sources.file),
     variable,
     secrets: () => secretValues(text ?? "", { ...fileEnv.values, ...sources.env }),
   };
 }
 
-function parseConfig(text: string, file: string): ConfigInput {
+/** What is read otherwise than its words say goes to `notes`, a sentence each. */
+function parseConfig(text: string, { file, notes }: { file: string; notes: string[] }): Config {
   const yaml = parseConfigYaml(text, file);
   const value = knownKeysInCamelCase(yaml.value ?? {}, configSchema());
   const parsed = configSchema().safeParse(value);
-  const fault = parsed.success
-    ? undefined
-    : faultOfIssues("config.invalid", issuesOf(parsed.error.issues, value, configSchema()), yaml);
+  if (!parsed.success) {
+    const fault = faultOfIssues("config.invalid", issuesOf(parsed.error.issues, value, configSchema()), yaml);
+    throw fault ?? new Error("a refused config without an issue");
+  }
+  const config = configOf(parsed.data, notes);
+  const fault = faultOfIssues("config.invalid", queueIssues(config.queues, config.orchestrator), yaml);
   if (fault) throw fault;
-  return parsed.data ?? {};
+  return config;
 }
 
 function parseConfigYaml(text: string, file: string): YamlText {
@@ -158,7 +174,7 @@ function secretValues(text: string, values: Readonly<Record<string, string | und
   return [...new Set(secret)];
 }
 
-function configOf(input: ConfigInput): Config {
+function configOf(input: ConfigInput, notes: string[]): Config {
   const { http, limits, retention } = input;
   return {
     timezone: input.timezone,
@@ -186,11 +202,11 @@ function configOf(input: ConfigInput): Config {
     logs: { level: input.logs?.level ?? "info" },
     models: modelsOf(input.models),
     environments: input.environments ?? {},
-    orchestrator: input.orchestrator ?? {},
-    queues: input.queues ?? {},
-    executors: input.executors ?? {},
-    remoteExecutors: input.remoteExecutors ?? {},
-    fallbackExecutors: input.fallbackExecutors ?? {},
+    orchestrator: orchestratorOf(input.orchestrator),
+    queues: queuesOf(input.queues),
+    executors: executorsOf(input.executors ?? {}, notes),
+    remoteExecutors: remoteExecutorsOf(input.remoteExecutors),
+    fallbackExecutors: fallbackExecutorsOf(input.fallbackExecutors),
     mcpServers: mcpServersOf(input.mcpServers),
   };
 }

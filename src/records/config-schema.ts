@@ -1,10 +1,11 @@
-// The one truth about config.yaml: one documented key per concern. Concerns whose rooms are still to come are free maps.
+// The one truth about config.yaml: one documented key per concern.
 //
 // I1. Secrets and machine-dependent values are written as `${env:NAME}` and stay so until they are used.
 
 import * as z from "zod/mini";
 import { platformSchemas } from "./deliver-config.ts";
 import { environmentsSchema } from "./environment-spec.ts";
+import { executorsSchema } from "./executor-schema.ts";
 import {
   budgetSchema,
   catchUpSchema,
@@ -17,12 +18,7 @@ import {
   timeoutSchema,
 } from "./job-schema.ts";
 import { mcpServersSchema, modelsSchema } from "./models-config.ts";
-
-const concern = (description: string) => {
-  const schema = z.record(z.string(), z.unknown());
-  z.globalRegistry.add(schema, { description });
-  return z.optional(schema);
-};
+import { orchestratorSchemas } from "./orchestrator-config.ts";
 
 const count = () => z.int().check(z.gte(1));
 
@@ -110,11 +106,8 @@ const makeSchema = () =>
       "Platforms and their credentials, named webhooks, home channels, hosts that may be private.",
       z.optional(deliver()),
     ),
-    orchestrator: concern("Limits of the task orchestrator."),
-    queues: concern("Task queues: priority and width."),
-    executors: concern("Named executors."),
-    remoteExecutors: concern("Executors on other machines."),
-    fallbackExecutors: concern("What takes over when an executor is down."),
+    ...orchestratorSchemas(),
+    executors: described("Named executors: what a task can call.", z.optional(executorsSchema())),
     mcpServers: described("MCP servers whose tools agents may use.", z.optional(mcpServersSchema())),
     http: described("The HTTP surface.", z.optional(http())),
     limits: described("Bounds of one node.", z.optional(limits())),

@@ -1,161 +1,170 @@
-// The orchestrator's part of config.yaml, in the seed's form: limits, executors, queues, remote ones, fallbacks (W2, W3).
+// The orchestrator's part of config.yaml, in the seed's form: limits, queues, remote executors, fallbacks (W2, W3).
 //
-// I1. Accepted whole or refused with every mistake, with line and column; numbers in quotes are refused.
-// I2. Other concerns of the file are others' (config-schema.ts); here they are passed over.
+// I1. Defaults are the seed's (W3). `executors:` has a page of its own (executor-config.ts).
 
 import * as z from "zod/mini";
-import { parseDuration, SECOND } from "../kernel/time.ts";
-import { faultOfIssues, issuesOf } from "./document-issues.ts";
-import { text } from "./job-schema.ts";
-import { knownKeysInCamelCase } from "./snake-case.ts";
-import type { ResourcesDocument, TaskDocument } from "./workflow.ts";
-import { resourcesSchema, secondsSchema, taskRetrySchema } from "./workflow-schema.ts";
-import { resourcesDocument, retryDocument } from "./workflow-shorthands.ts";
-import { parseYamlDocument } from "./yaml-text.ts";
-
-export interface ExecutorConfig {
-  module?: string | undefined;
-  function?: string | undefined;
-  timeoutMs?: number | undefined;
-  retry?: TaskDocument["retry"];
-  resources?: ResourcesDocument | undefined;
-  version?: string | undefined;
-}
+import { MINUTE, SECOND } from "../kernel/time.ts";
+import type { DocumentIssue } from "./document-issues.ts";
+import { described, secretReference, text } from "./job-schema.ts";
+import type { TaskDocument } from "./workflow.ts";
+import { secondsSchema, taskRetrySchema } from "./workflow-schema.ts";
+import { millisecondsOf, retryDocument } from "./workflow-shorthands.ts";
 
 export interface OrchestratorConfig {
   maxConcurrentTasks: number;
+  /** Per attempt of a task that names none, nor its executor. */
   defaultTimeoutMs: number;
+  /** Of tasks that name none. */
   retry: NonNullable<TaskDocument["retry"]>;
   maxTaskHistory: number;
   resourceProbeMs: number;
-  executors: Record<string, ExecutorConfig>;
-  queues: Record<string, { priority: number; concurrency: number }>;
-  remoteExecutors: { name: string; url: string; timeoutMs: number }[];
-  fallbackExecutors: Record<string, string[]>;
-  /** What was read otherwise than its words say, one sentence each. */
-  notes: string[];
+  /** How often a remote executor is asked for its health (W5). */
+  healthMs: number;
+  /** What the machine keeps for itself: a request must fit into what is free beyond it. */
+  reserve: { cpu: number; memoryMb: number; gpuMemoryMb: number };
+}
+
+export interface QueueConfig {
+  name: string;
+  priority: number;
+  /** Ceiling and guaranteed share at once (W4). */
+  width: number;
+  /** At most `max` starts in any `perMs`. */
+  rate: { max: number; perMs: number } | undefined;
+}
+
+/** One machine that does the tasks of an executor; a name may have several. */
+export interface RemoteExecutorConfig {
+  name: string;
+  /** `http(s)://host:port/execute`; its health is asked beside it, at `/health`. */
+  url: string;
+  /** A reference to the bearer token. */
+  token: string | undefined;
+  timeoutMs: number;
+  /** Undefined = the orchestrator's. */
+  healthMs: number | undefined;
 }
 
 const count = () => z.int().check(z.gte(1));
+const amount = () => z.number().check(z.gte(0));
 
-const makeSchema = () =>
-  z.object({
-    orchestrator: z.optional(
+/** The four keys, for config-schema.ts. */
+export const orchestratorSchemas = () => ({
+  orchestrator: described(
+    "Limits of the task orchestrator.",
+    z.optional(
       z.strictObject({
         maxConcurrentTasks: z.optional(count()),
         defaultTimeout: z.optional(secondsSchema()),
         retryPolicy: z.optional(taskRetrySchema()),
         maxTaskHistory: z.optional(count()),
         resourceProbeInterval: z.optional(secondsSchema()),
+        healthInterval: z.optional(secondsSchema()),
+        reserve: z.optional(
+          z.strictObject({
+            cpu: z.optional(amount()),
+            memoryMb: z.optional(amount()),
+            gpuMemoryMb: z.optional(amount()),
+          }),
+        ),
       }),
     ),
-    executors: z.optional(
+  ),
+  queues: described(
+    "Task queues: priority (the greater, the sooner), width, and a rate of starts.",
+    z.optional(
       z.record(
-        z.string(),
+        text(),
         z.strictObject({
-          module: z.optional(text()),
-          function: z.optional(text()),
-          timeout: z.optional(secondsSchema()),
-          retry: z.optional(taskRetrySchema()),
-          resources: z.optional(resourcesSchema()),
-          metadata: z.optional(z.strictObject({ version: z.optional(text()) })),
-          remote: z.optional(z.boolean()),
+          priority: z.optional(z.int()),
+          concurrency: count(),
+          rate: z.optional(z.strictObject({ max: count(), per: z.optional(secondsSchema()) })),
         }),
       ),
     ),
-    queues: z.optional(z.record(z.string(), z.strictObject({ priority: z.int(), concurrency: count() }))),
-    remoteExecutors: z.optional(
-      z.array(z.strictObject({ name: text(), url: text(), timeout: z.optional(secondsSchema()) })),
+  ),
+  remoteExecutors: described(
+    "Executors on other machines.",
+    z.optional(
+      z.array(
+        z.strictObject({
+          name: text(),
+          url: z.url({ protocol: /^https?$/, error: () => "is no address; write http://HOST:PORT/execute" }),
+          token: z.optional(secretReference()),
+          timeout: z.optional(secondsSchema()),
+          healthInterval: z.optional(secondsSchema()),
+        }),
+      ),
     ),
-    fallbackExecutors: z.optional(z.record(z.string(), z.union([text(), z.array(text())]))),
-  });
+  ),
+  fallbackExecutors: described(
+    "What takes over when an executor is down, in order.",
+    z.optional(z.record(text(), z.union([text(), z.array(text())]))),
+  ),
+});
 
-/** @throws Fault `job.yaml` for YAML that cannot be read, `config.invalid` with every mistake in these parts. */
-export function parseOrchestratorConfig(source: string, options: { file: string }): OrchestratorConfig {
-  const yaml = parseYamlDocument(source, options.file);
-  const schema = makeSchema();
-  const value = recordsInCamelCase(knownKeysInCamelCase(yaml.value ?? {}, schema), schema);
-  const parsed = schema.safeParse(value);
-  if (!parsed.success) {
-    const fault = faultOfIssues("config.invalid", issuesOf(parsed.error.issues, value, schema), yaml);
-    throw fault ?? new Error("a refused config without an issue");
-  }
-  const {
-    orchestrator = {},
-    executors = {},
-    queues = {},
-    remoteExecutors = [],
-    fallbackExecutors = {},
-  } = parsed.data;
-  const notes: string[] = [];
-  const executorOf = (name: string, executor: NonNullable<typeof executors>[string]): ExecutorConfig => ({
-    module: executor.module,
-    function: executor.function,
-    timeoutMs: milliseconds(executor.timeout),
-    retry: retryDocument(executor.retry),
-    resources: gpuMemory(name, resourcesDocument(executor.resources), notes),
-    version: executor.metadata?.version,
-  });
+type Input = {
+  [Key in keyof ReturnType<typeof orchestratorSchemas>]?: z.infer<
+    ReturnType<typeof orchestratorSchemas>[Key]
+  >;
+};
+
+export function orchestratorOf(input: Input["orchestrator"]): OrchestratorConfig {
+  const { reserve, ...limits } = input ?? {};
   return {
-    maxConcurrentTasks: orchestrator.maxConcurrentTasks ?? 8,
-    defaultTimeoutMs: milliseconds(orchestrator.defaultTimeout) ?? 30 * SECOND,
-    retry: { max: 3, backoff: 2, delay: "1s", ...defined(retryDocument(orchestrator.retryPolicy)) },
-    maxTaskHistory: orchestrator.maxTaskHistory ?? 1_000,
-    resourceProbeMs: milliseconds(orchestrator.resourceProbeInterval) ?? 10 * SECOND,
-    executors: Object.fromEntries(
-      Object.entries(executors).map(([name, executor]) => [name, executorOf(name, executor)]),
-    ),
-    queues,
-    remoteExecutors: remoteExecutors.map(({ name, url, timeout }) => ({
-      name,
-      url,
-      timeoutMs: milliseconds(timeout) ?? 30 * SECOND,
-    })),
-    fallbackExecutors: Object.fromEntries(
-      Object.entries(fallbackExecutors).map(([name, list]) => [name, [list].flat()]),
-    ),
-    notes,
+    maxConcurrentTasks: limits.maxConcurrentTasks ?? 8,
+    defaultTimeoutMs: millisecondsOf(limits.defaultTimeout) ?? 30 * SECOND,
+    retry: { max: 3, backoff: 2, delay: "1s", ...defined(retryDocument(limits.retryPolicy)) },
+    maxTaskHistory: limits.maxTaskHistory ?? 1_000,
+    resourceProbeMs: millisecondsOf(limits.resourceProbeInterval) ?? 10 * SECOND,
+    healthMs: millisecondsOf(limits.healthInterval) ?? 30 * SECOND,
+    reserve: {
+      cpu: reserve?.cpu ?? 0,
+      memoryMb: reserve?.memoryMb ?? 0,
+      gpuMemoryMb: reserve?.gpuMemoryMb ?? 0,
+    },
   };
 }
 
-/** W3: the seed's `memory_mb` beside `gpu: true` is the card's memory. */
-function gpuMemory(
-  name: string,
-  resources: ResourcesDocument | undefined,
-  notes: string[],
-): ResourcesDocument | undefined {
-  if (!resources?.gpu || resources.gpuMemoryMb !== undefined || resources.memoryMb === undefined)
-    return resources;
-  const { memoryMb, ...rest } = resources;
-  notes.push(`Executor "${name}": memory_mb beside gpu is read as GPU memory (${memoryMb} MB).`);
-  return { ...rest, gpuMemoryMb: memoryMb };
+/** In the order of the file. A rate without `per` is one of a minute. */
+export function queuesOf(input: Input["queues"] = {}): QueueConfig[] {
+  return Object.entries(input).map(([name, { priority = 0, concurrency, rate }]) => ({
+    name,
+    priority,
+    width: concurrency,
+    rate: rate && { max: rate.max, perMs: millisecondsOf(rate.per) ?? MINUTE },
+  }));
 }
 
-/** Names of executors and queues are the person's; the keys below them are ours. */
-function recordsInCamelCase(value: unknown, schema: ReturnType<typeof makeSchema>): unknown {
-  if (typeof value !== "object" || value === null) return value;
-  const { executors, queues } = schema.def.shape;
-  const members = (records: unknown, member: Parameters<typeof knownKeysInCamelCase>[1]) =>
-    typeof records === "object" && records !== null && !Array.isArray(records)
-      ? Object.fromEntries(
-          Object.entries(records).map(([name, item]) => [name, knownKeysInCamelCase(item, member)]),
-        )
-      : records;
-  const source = value as Record<string, unknown>;
-  return {
-    ...source,
-    ...(source.executors === undefined
-      ? {}
-      : { executors: members(source.executors, executors.def.innerType.def.valueType) }),
-    ...(source.queues === undefined
-      ? {}
-      : { queues: members(source.queues, queues.def.innerType.def.valueType) }),
-  };
+export function remoteExecutorsOf(input: Input["remoteExecutors"] = []): RemoteExecutorConfig[] {
+  return input.map(({ name, url, token, timeout, healthInterval }) => ({
+    name,
+    url,
+    token,
+    timeoutMs: millisecondsOf(timeout) ?? 30 * SECOND,
+    healthMs: millisecondsOf(healthInterval),
+  }));
 }
 
-function milliseconds(value: string | number | undefined): number | undefined {
-  if (value === undefined) return undefined;
-  return typeof value === "number" ? value * SECOND : parseDuration(value);
+export function fallbackExecutorsOf(input: Input["fallbackExecutors"] = {}): Record<string, string[]> {
+  return Object.fromEntries(Object.entries(input).map(([name, list]) => [name, [list].flat()]));
+}
+
+/** W4: shares that together exceed the ceiling are no shares. */
+export function queueIssues(
+  queues: readonly QueueConfig[],
+  { maxConcurrentTasks }: OrchestratorConfig,
+): DocumentIssue[] {
+  const sum = queues.reduce((total, queue) => total + queue.width, 0);
+  if (sum <= maxConcurrentTasks) return [];
+  return [
+    {
+      path: ["queues"],
+      of: "key",
+      what: `the queues' concurrency adds up to ${sum}, which is more than orchestrator.maxConcurrentTasks (${maxConcurrentTasks})`,
+      hint: "lower their concurrency, or raise orchestrator.maxConcurrentTasks",
+    },
+  ];
 }
 
 function defined<Value extends object>(value: Value | undefined): Partial<Value> {

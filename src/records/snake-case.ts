@@ -1,7 +1,8 @@
 // camelCase is our spelling; the snake_case spelling of a key we know is read as well, inside user data never.
 //
 // I1. Which keys are ours is read from the schema itself, so the schema stays the only list of keys.
-// I2. Keys of records (`env`, `params`) are user data: they keep their spelling.
+// I2. Keys of records (`env`, `executors`) are a person's own names: they keep their spelling. What lies below them is ours
+//     where the schema says so.
 
 import type { $ZodType } from "zod/v4/core";
 
@@ -18,6 +19,7 @@ interface Definition {
   element?: $ZodType;
   options?: readonly $ZodType[];
   shape?: Record<string, $ZodType>;
+  valueType?: $ZodType;
 }
 
 const definitionOf = (schema: $ZodType): Definition => schema._zod.def as unknown as Definition;
@@ -41,6 +43,14 @@ function elementOf(schema: $ZodType): $ZodType | undefined {
   return undefined;
 }
 
+/** What stands below the names of a record. */
+function membersOf(schema: $ZodType): $ZodType | undefined {
+  const { innerType, options, valueType } = definitionOf(schema);
+  if (valueType) return valueType;
+  if (innerType) return membersOf(innerType);
+  return (options ?? []).map(membersOf).find((found) => found !== undefined);
+}
+
 /** A copy of `value` in which every known key is spelled in camelCase. Unknown keys and user data stay as they are. */
 export function knownKeysInCamelCase(value: unknown, schema: $ZodType): unknown {
   if (Array.isArray(value)) {
@@ -49,7 +59,7 @@ export function knownKeysInCamelCase(value: unknown, schema: $ZodType): unknown 
   }
   if (typeof value !== "object" || value === null) return value;
   const shapes = shapesOf(schema);
-  if (shapes.length === 0) return value;
+  if (shapes.length === 0) return membersInCamelCase(value, membersOf(schema));
   const entries = Object.entries(value).map(([key, child]): [string, unknown] => {
     const shape = shapes.find((candidate) => Object.hasOwn(candidate, key));
     if (shape) return [key, descend(child, shape[key])];
@@ -60,6 +70,11 @@ export function knownKeysInCamelCase(value: unknown, schema: $ZodType): unknown 
     return [camel, descend(child, known[camel])];
   });
   return Object.fromEntries(entries);
+}
+
+function membersInCamelCase(value: object, member: $ZodType | undefined): unknown {
+  if (!member) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, descend(child, member)]));
 }
 
 function descend(value: unknown, schema: $ZodType | undefined): unknown {
@@ -73,9 +88,12 @@ export function knownKeysAt(schema: $ZodType, path: readonly PropertyKey[]): str
     candidates = candidates.flatMap((candidate) =>
       typeof step === "number"
         ? [elementOf(candidate)].filter((element) => element !== undefined)
-        : shapesOf(candidate).flatMap((shape) =>
-            shape[String(step)] ? [shape[String(step)] as $ZodType] : [],
-          ),
+        : [
+            ...shapesOf(candidate).flatMap((shape) =>
+              shape[String(step)] ? [shape[String(step)] as $ZodType] : [],
+            ),
+            ...[membersOf(candidate)].filter((member) => member !== undefined),
+          ],
     );
   }
   return [...new Set(candidates.flatMap(shapesOf).flatMap((shape) => Object.keys(shape)))];

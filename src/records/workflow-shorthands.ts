@@ -57,6 +57,12 @@ function positiveText(value: string | number | undefined): string | undefined {
   return durationText(value) || undefined;
 }
 
+/** A number is seconds; a text that is no duration counts as absent (its schema has refused it). */
+export function millisecondsOf(value: string | number | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  return typeof value === "number" ? value * SECOND : parseDuration(value);
+}
+
 /** @internal shared with the orchestrator's config. */
 export function retryDocument(retry: TaskInput["retry"]): TaskDocument["retry"] {
   if (retry === undefined) return undefined;

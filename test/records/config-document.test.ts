@@ -44,21 +44,31 @@ describe("config.yaml", () => {
           ...{ relay: true, record: false },
         },
         environments: {},
-        orchestrator: {},
-        queues: {},
-        executors: {},
-        remoteExecutors: {},
+        orchestrator: {
+          maxConcurrentTasks: 8,
+          defaultTimeoutMs: 30_000,
+          retry: { max: 3, backoff: 2, delay: "1s" },
+          maxTaskHistory: 1_000,
+          resourceProbeMs: 10_000,
+          healthMs: 30_000,
+          reserve: { cpu: 0, memoryMb: 0, gpuMemoryMb: 0 },
+        },
+        queues: [],
+        executors: [],
+        remoteExecutors: [],
         fallbackExecutors: {},
         mcpServers: {},
       });
   });
 
-  test("snake_case is read, shorthands are written out, concerns of later rooms keep their content", () => {
+  test("snake_case is read, also below names of one's own, which keep their spelling; shorthands are written out", () => {
     const { config } = read(`
 timezone: Europe/Berlin
 defaults: {catch_up: latest, deliver: telegram, on_failure: none, retry: 2}
 limits: {max_parallel_runs: 3}
-remote_executors: {gpu_box: {base_url: http://gpu}}
+fallback_executors: {cv_gpu: cv_cpu}
+queues: {high_priority: {concurrency: 2}}
+models: {named: {my_model: {provider: openai, id: x, base_url: "https://gpu.example.org"}}}
 deliver:
   webhooks:
     my_hook: {url: "https://example.org/x", secret: "\${env:HOOK_SECRET}"}
@@ -70,7 +80,9 @@ deliver:
       timezone: "Europe/Berlin",
       defaults: { catchUp: "latest", deliver: ["telegram"], onFailure: [], retry: { max: 2 } },
       limits: { maxParallelRuns: 3 },
-      remoteExecutors: { gpu_box: { base_url: "http://gpu" } },
+      fallbackExecutors: { cv_gpu: ["cv_cpu"] },
+      queues: [{ name: "high_priority" }],
+      models: { named: { my_model: { baseUrl: "https://gpu.example.org" } } },
       deliver: {
         webhooks: { my_hook: { url: "https://example.org/x", secret: "${env:HOOK_SECRET}" } },
         allowPrivate: ["10.0.0.5"],
@@ -121,7 +133,7 @@ deliver:
 
   test("values that must leave no exit: secret names of .env and environment, and whatever is referenced", () => {
     const reading = read(
-      "orchestrator: {x: '${env:PLAIN}'}",
+      "executors: {x: {http: {url: 'https://example.org', headers: {x: '${env:PLAIN}'}}}}",
       { API_KEY: "k1", HOME: "/root" },
       "PLAIN=p1\nDB_PASSWORD=d1\nCOLOR=red\n",
     );
