@@ -3,6 +3,7 @@
 import type { Instant } from "../kernel/time.ts";
 import type { Effects } from "./job.ts";
 import type { Outcome, Usage } from "./outcome.ts";
+import type { OnConflict, Resources } from "./workflow.ts";
 
 /** Occupies its job for the overlap rule (T7). */
 export const LIVE_STATES = ["claimed", "running", "cancelling"] as const;
@@ -87,6 +88,25 @@ export interface Run {
   isSuspect: boolean;
   /** The JSON of a JobDocument: the work of a run that has no job (`nightshift agent`). Undefined = its definition says it. */
   input: string | undefined;
+  /** The queue it waits in (W4). Absent = none: it is no task, or belongs to no group. */
+  queue?: string | undefined;
+  /** What decides when it may start; with `queue`. */
+  admission?: Admission | undefined;
+}
+
+/** What a queued task, or a workflow of a group, needs before it may start (W4, DESIGN §12). */
+export interface Admission {
+  /** Of its own; absent = the queue's. */
+  priority?: number | undefined;
+  /** Queued at: waiting counts from here. */
+  enqueuedAt: Instant;
+  /** A ceiling shared by a key. */
+  group?: { key: string; max: number; onConflict: OnConflict } | undefined;
+  /** The executor that does it, and the version it is pinned to. */
+  executor?: string | undefined;
+  version?: string | undefined;
+  /** Beyond what the executor asks for. */
+  resources?: Resources | undefined;
 }
 
 /** Fenced ownership of one run (law 3). Every later write carries it and is refused when the token is old. */

@@ -3,6 +3,7 @@
 import type { Instant } from "../../kernel/time.ts";
 import type { Streak } from "../definition.ts";
 import type { NewDelivery } from "../delivery.ts";
+import type { Incident, IncidentFacts } from "../incident.ts";
 import type { Outcome, Usage } from "../outcome.ts";
 import type { ProcessRecord } from "../process.ts";
 import type { Claim, NewRunEvent, Resolution, Run, TerminalState } from "../run.ts";
@@ -26,10 +27,11 @@ export type NewRun = Pick<
   | "idempotencyKey"
   | "readyAt"
   | "createdAt"
-> & {
-  /** The JSON of a JobDocument, for a run that has no job. */
-  input?: string | undefined;
-};
+> &
+  Pick<Run, "queue" | "admission"> & {
+    /** The JSON of a JobDocument, for a run that has no job. */
+    input?: string | undefined;
+  };
 
 export interface StartRun {
   claim: Claim;
@@ -61,6 +63,10 @@ export interface NextAttempt {
 export interface Settlement {
   streak: Streak;
   deliveries: readonly NewDelivery[];
+  /** Incidents that changed, whole. */
+  incidents?: readonly Incident[];
+  /** The job fails too often: it is paused in the same transaction, with this reason (D4). */
+  pause?: { reason: string };
 }
 
 export interface Closing {
@@ -75,8 +81,11 @@ export interface Closing {
   next?: NextAttempt | undefined;
   /** The claimed row as its owner knows it, which spares reading it; a cancel request of others need not be in it. */
   known?: Run;
-  /** Pure. `run` is the row as it will stand (made from `known`, if given). Absent = neither streak nor deliveries. */
-  settle?(streak: Streak, run: Run): Settlement;
+  /**
+   * Pure. `run` is the row as it will stand (made from `known`, if given). `incidents` is read only where it can matter: the
+   * run did not succeed, or the job failed before. Absent = neither streak nor deliveries.
+   */
+  settle?(streak: Streak, run: Run, incidents?: IncidentFacts): Settlement;
   /** The processes of the run that are known to have ended. */
   endedProcesses?: readonly { id: string; exitCode: number | undefined }[];
   /** L7: `strike` = the owner died young without being asked to stop; `clear` = the run survived. */

@@ -4,10 +4,12 @@ import type { Instant } from "../../kernel/time.ts";
 import type { BackgroundLedger } from "./background.ts";
 import type { BudgetLedger } from "./budgets.ts";
 import type { ClaimLedger } from "./claims.ts";
+import type { IncidentLedger } from "./incidents.ts";
 import type { ModelCallLedger } from "./model-calls.ts";
 import type { OutboxLedger } from "./outbox.ts";
 import type { NodeLedger, ReadingLedger } from "./reading.ts";
 import type { SlotLedger } from "./slots.ts";
+import type { WorkflowLedger } from "./workflows.ts";
 
 /**
  * Every method may throw `Fault` `store.busy` (retry later; nothing was written), `store.full`, `store.unavailable`,
@@ -21,6 +23,8 @@ export interface Ledger
     NodeLedger,
     BudgetLedger,
     BackgroundLedger,
+    IncidentLedger,
+    WorkflowLedger,
     ModelCallLedger {
   readonly engine: "sqlite" | "postgres";
   /** The ledger's wall clock: the database's on PostgreSQL, the caller's on SQLite. */

@@ -10,6 +10,7 @@ import type { NewDelivery } from "../delivery.ts";
 import type { Effects } from "../job.ts";
 import type { NodeRecord } from "../node.ts";
 import type { Claim, NewRunEvent, Run, RunState } from "../run.ts";
+import type { AdmitTasks } from "./workflows.ts";
 
 /** A run of a job that matters to a decision: live, queued or waiting. */
 export interface OpenRun {
@@ -99,8 +100,8 @@ export interface PassRequest {
   /** Jobs decided in one pass; the rest follow in the next. Default 1,000. */
   maxJobs?: number;
   /**
-   * Claim this run and nothing else, decide nothing (`job run --here`): other jobs are none of its business. It may be
-   * claimed up to `HEAD_START_MS` before its `readyAt`.
+   * Claim this run and its tasks, and nothing else; decide nothing (`job run --here`): other jobs are none of its
+   * business. It may be claimed up to `HEAD_START_MS` before its `readyAt`.
    */
   onlyRun?: string;
   decide: DecideJob;
@@ -112,6 +113,8 @@ export interface PassRequest {
    * begins as soon as the pass is committed. Default: none is.
    */
   startsAtOnce?(run: Run, definition: Definition | undefined): boolean;
+  /** Which tasks of queues this node may start (W4); `rated` names the queues that have a rate. Default: none. */
+  tasks?: { admit: AdmitTasks; rated: readonly string[] };
   /** What is known of the node, written to its row with the pass: a commit of its own would cost as much again. */
   node?: Partial<NodeRecord>;
 }

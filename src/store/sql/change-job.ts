@@ -10,6 +10,7 @@ import type { Instant } from "../../kernel/time.ts";
 import type { ChangeRequest, ChangeResult, JobChange, JobView } from "../../records/ledger/slots.ts";
 import { applyDecisions, decideAll, writeAhead } from "./apply-decisions.ts";
 import { endOpenRuns } from "./endings.ts";
+import { resolveOfRemovedJob } from "./incidents.ts";
 import { newest, noteChange } from "./record-clock.ts";
 import { type Store, type Transaction, write } from "./store.ts";
 import { closeSuspension, openSuspension, refreshHalted } from "./suspensions.ts";
@@ -171,6 +172,7 @@ async function remove(tx: Transaction, ended: { jobId: string; now: Instant; by:
     `UPDATE "cursors" SET "removedAt" = ?, "dueAt" = NULL, "revision" = "revision" + 1 WHERE "jobId" = ?`,
     [now, jobId],
   );
+  await resolveOfRemovedJob(tx, jobId, now);
 }
 
 /** T9: a version under which slots can come again ends the completion, whether or not the job may have them yet. */

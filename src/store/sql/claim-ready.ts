@@ -26,10 +26,10 @@ const MAX_PAGES = 10;
 const NO_LIVE_RUN = (run: string) =>
   `(${run}."isExclusive" = 0 OR NOT EXISTS (SELECT 1 FROM "runs" AS l WHERE l."jobId" = ${run}."jobId" AND ${isLive("l")}))`;
 
-/** What a row that waits to be claimed may hold; the rest is NULL until it runs. Reading less costs half. */
+/** What a row that waits to be claimed may hold (a workflow may have begun); the rest is NULL. Reading less costs half. */
 const PENDING_RUN: Columns = omit(RUN, [
-  ...["slotTo", "owner", "leaseUntil", "startedAt", "finishedAt", "lastActivityAt", "cancelRequestedAt"],
-  ...["cancelledBy", "outcome", "usage", "outputFile", "scriptSha256"],
+  ...["slotTo", "owner", "leaseUntil", "finishedAt", "lastActivityAt"],
+  ...["outcome", "usage", "outputFile", "scriptSha256"],
 ]);
 
 function omit(columns: Columns, names: readonly string[]): Columns {
@@ -40,14 +40,14 @@ function omit(columns: Columns, names: readonly string[]): Columns {
 const ready = (due: string, only: string) => `SELECT ${columnList(PENDING_RUN, "r")}, c."strikes" AS "strikes"
   FROM "runs" AS r LEFT JOIN "cursors" AS c ON c."jobId" = r."jobId"
   WHERE ${isPending("r")} AND ${due} AND (r."readyAt", r."id") > (?, ?)
-    AND (r."state" = 'queued' OR r."reason" IN ('retry','node'))
+    AND r."queue" IS NULL AND (r."state" = 'queued' OR r."reason" IN ('retry','node'))
     AND (r."slot" IS NULL OR COALESCE(c."isHalted", 0) = 0)
     AND ${NO_LIVE_RUN("r")}${only}
   ORDER BY r."readyAt", r."id" LIMIT ?`;
 const READY = ready(`r."readyAt" <= ?`, "");
-const READY_ONLY = ready(`r."readyAt" - ${HEAD_START_MS} <= ?`, ` AND r."id" = ?`);
+const READY_ONLY = ready(`r."readyAt" - ${HEAD_START_MS} <= ?`, ` AND (r."id" = ? OR r."rootId" = ?)`);
 
-interface Candidate {
+export interface Candidate {
   run: Run;
   isSuspect: boolean;
   definition: Definition | undefined;
@@ -67,7 +67,7 @@ export async function claimReady(
     const { onlyRun } = request;
     const rows = await tx.all((onlyRun === undefined ? READY : READY_ONLY) + tx.dialect.skipLocked("r"), [
       ...[request.now, after.readyAt, after.id],
-      ...(onlyRun === undefined ? [] : [onlyRun]),
+      ...(onlyRun === undefined ? [] : [onlyRun, onlyRun]),
       pageSize,
     ]);
     const isOver = pick(await candidatesOf(tx, rows), { request, picked, unprepared });
@@ -76,7 +76,7 @@ export async function claimReady(
     after = { readyAt: Number(last.readyAt), id: String(last.id) };
   }
   await markUnprepared(tx, unprepared, request);
-  const claimed = await claim(tx, await lockJobs(tx, picked), request);
+  const claimed = await claimRuns(tx, await lockJobs(tx, picked), request);
   return { claimed, isFull: picked.length >= request.capacity };
 }
 
@@ -154,7 +154,8 @@ async function lockJobs(tx: Transaction, picked: readonly Candidate[]): Promise<
 
 const CLAIM: Columns = { runId: "text", isSuspect: "bool", startedAt: "int" };
 
-async function claim(
+/** queued → claimed (or running, where it starts at once), for those that nobody else took. */
+export async function claimRuns(
   tx: Transaction,
   picked: readonly Candidate[],
   request: PassRequest,
@@ -168,7 +169,7 @@ async function claim(
   });
   const rows = await tx.all(
     `UPDATE "runs" SET "state" = CASE WHEN x."startedAt" IS NULL THEN 'claimed' ELSE 'running' END,
-       "startedAt" = x."startedAt", "lastActivityAt" = COALESCE(x."startedAt", "lastActivityAt"),
+       "startedAt" = COALESCE("runs"."startedAt", x."startedAt"), "lastActivityAt" = COALESCE(x."startedAt", "lastActivityAt"),
        "owner" = ?, "token" = "token" + 1, "leaseUntil" = ?, "leaseEnd" = ${lease.end}, "leaseBoot" = ?,
        "isSuspect" = x."isSuspect", "reason" = CASE WHEN "state" = 'waiting' THEN NULL ELSE "reason" END
      FROM ${tx.dialect.rows("x", CLAIM)} WHERE "runs"."id" = x."runId" AND ${NO_LIVE_RUN(`"runs"`)} RETURNING "runs"."id"`,
@@ -183,9 +184,10 @@ async function claim(
     if (run.state === "running") continue;
     tx.emit({ runId: run.id, jobId: run.jobId, at: now, kind: "run-claimed", data: { owner: nodeId } });
   }
+  const resumed = new Set(picked.filter(({ run }) => run.startedAt !== undefined).map(({ run }) => run.id));
   await noteStarts(
     tx,
-    claimed.map(({ run }) => run).filter(({ state }) => state === "running"),
+    claimed.map(({ run }) => run).filter(({ state, id }) => state === "running" && !resumed.has(id)),
   );
   return claimed;
 }
@@ -199,7 +201,7 @@ function claimedRun(
   const run: Run = {
     ...before,
     ...{ owner: nodeId, token: before.token + 1, leaseUntil: now + leaseMs, isSuspect },
-    ...{ state: startedAt === undefined ? "claimed" : "running", startedAt },
+    ...{ state: startedAt === undefined ? "claimed" : "running", startedAt: before.startedAt ?? startedAt },
     lastActivityAt: startedAt ?? before.lastActivityAt,
     reason: before.state === "waiting" ? undefined : before.reason,
   };

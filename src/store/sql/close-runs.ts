@@ -5,14 +5,17 @@
 
 import type { Streak } from "../../records/definition.ts";
 import type { NewDelivery } from "../../records/delivery.ts";
-import type { CloseAnswer, Closing } from "../../records/ledger/claims.ts";
+import type { Incident, IncidentFacts } from "../../records/incident.ts";
+import type { CloseAnswer, Closing, Settlement } from "../../records/ledger/claims.ts";
 import type { Run } from "../../records/run.ts";
 import { columnList, decodeRun, RUN } from "./codecs.ts";
 import type { Columns } from "./columns.ts";
 import { isLive } from "./endings.ts";
+import { readIncidentFacts, writeIncidents } from "./incidents.ts";
 import { insertDeliveries } from "./outbox-rows.ts";
 import { insertRuns, type RunRow } from "./run-rows.ts";
-import { type Store, type Transaction, write } from "./store.ts";
+import { leaseClock, type Store, type Transaction, write } from "./store.ts";
+import { openSuspension } from "./suspensions.ts";
 
 const CLOSING: Columns = {
   runId: "text",
@@ -141,13 +144,17 @@ async function settleAll(
   closed: readonly Closed[],
   jobs: ReadonlyMap<string, JobRecord>,
 ): Promise<void> {
+  const newest = Math.max(0, ...closed.map(({ closing }) => closing.finishedAt));
+  const news = await readNews(tx, closed, { jobs, now: newest });
   const deliveries: NewDelivery[] = [];
   for (const { closing, run } of closed) {
     const job = run.jobId === undefined ? undefined : jobs.get(run.jobId);
-    const settlement = closing.settle?.(job?.streak ?? NO_STREAK, run);
+    const settlement = closing.settle?.(job?.streak ?? NO_STREAK, run, news.factsOf(run.jobId));
     if (settlement) deliveries.push(...settlement.deliveries);
     if (!job) continue;
     if (settlement) job.streak = settlement.streak;
+    news.note(job.jobId, settlement?.incidents ?? []);
+    if (settlement?.pause) await pauseJob(tx, job.jobId, settlement.pause);
     if (closing.strike === "strike") job.strikes += 1;
     if (closing.strike === "clear") job.strikes = 0;
     job.isChanged ||= touchesJob(closing);
@@ -156,8 +163,60 @@ async function settleAll(
     tx,
     [...jobs.values()].filter(({ isChanged }) => isChanged),
   );
-  const newest = Math.max(0, ...closed.map(({ closing }) => closing.finishedAt));
+  await writeIncidents(tx, news.changed);
   await insertDeliveries(tx, deliveries, newest);
+}
+
+/** What is known of incidents while closings change it. */
+interface News {
+  factsOf(jobId: string | undefined): IncidentFacts | undefined;
+  note(jobId: string, changed: readonly Incident[]): void;
+  readonly changed: Incident[];
+}
+
+/** Reads incidents of jobs that fail or failed before: a success after a success pays nothing. */
+async function readNews(
+  tx: Transaction,
+  closed: readonly Closed[],
+  { jobs, now }: { jobs: ReadonlyMap<string, JobRecord>; now: number },
+): Promise<News> {
+  const changed: Incident[] = [];
+  const touched = closed.flatMap(({ closing: { state, settle }, run: { jobId } }) => {
+    const job = jobId === undefined ? undefined : jobs.get(jobId);
+    const isNews = job && settle && (state !== "succeeded" || job.streak.failures > 0);
+    return isNews ? [job.jobId] : [];
+  });
+  if (touched.length === 0) return { factsOf: () => undefined, note: () => {}, changed };
+  const { ofJob, toldLately } = await readIncidentFacts(tx, [...new Set(touched)], now);
+  return {
+    changed,
+    factsOf(jobId) {
+      const incidents = jobId === undefined ? undefined : ofJob.get(jobId);
+      return incidents && { incidents, toldLately: { ...toldLately } };
+    },
+    note(jobId, incidents) {
+      const known = new Map((ofJob.get(jobId) ?? []).map((one) => [one.id, one]));
+      const isTold = incidents.some(({ id, toldAt }) => toldAt !== known.get(id)?.toldAt);
+      if (isTold) toldLately.count += 1;
+      toldLately.firstAt ??= isTold ? now : undefined;
+      for (const one of incidents) known.set(one.id, one);
+      ofJob.set(jobId, [...known.values()]);
+      changed.push(...incidents);
+    },
+  };
+}
+
+/** From now on no slot of it is due; the next pass accounts for what was due before (D4). */
+async function pauseJob(
+  tx: Transaction,
+  jobId: string,
+  { reason }: NonNullable<Settlement["pause"]>,
+): Promise<void> {
+  const { wall: now } = await leaseClock(tx.store, tx);
+  const by = "autoPause";
+  if (!(await openSuspension(tx, { jobId, kind: "paused", by, reason, now }))) return;
+  const data = { change: "suspend", suspension: "paused", by, reason };
+  tx.emit({ runId: undefined, jobId, at: now, kind: "job-changed", data });
 }
 
 const JOB: Columns = { jobId: "text", failures: "int", cause: "text", isAlerted: "bool", strikes: "int" };
@@ -188,11 +247,12 @@ async function insertNextAttempts(tx: Transaction, closed: readonly Closed[]): P
 
 function nextAttempt({ next, finishedAt }: Closing, run: Run): RunRow[] {
   if (!next) return [];
-  const { dedupeKey, kind, jobId, version, parentId, slot, effects, isExclusive, input } = run;
+  const { dedupeKey, kind, jobId, version, parentId, slot, effects, isExclusive, input, queue, admission } =
+    run;
   const isRetry = next.trigger === "retry";
   return [
     {
-      ...{ dedupeKey, kind, jobId, version, parentId, slot, effects, isExclusive, input },
+      ...{ dedupeKey, kind, jobId, version, parentId, slot, effects, isExclusive, input, queue, admission },
       ...next,
       // A further attempt of a root is a root of its own; one of a task stays in its tree.
       rootId: run.rootId === run.id ? next.id : run.rootId,

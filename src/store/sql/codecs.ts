@@ -3,6 +3,7 @@
 import type { BackgroundRecord } from "../../records/background.ts";
 import type { Cursor, Definition, Suspension } from "../../records/definition.ts";
 import type { Delivery } from "../../records/delivery.ts";
+import type { Incident } from "../../records/incident.ts";
 import type { NodeRecord } from "../../records/node.ts";
 import type { ProcessRecord } from "../../records/process.ts";
 import type { Resolution, Run } from "../../records/run.ts";
@@ -47,6 +48,8 @@ export const RUN = {
   scriptSha256: "text",
   isSuspect: "bool",
   input: "text",
+  queue: "text",
+  admission: "json",
 } as const satisfies ColumnsOf<Run>;
 
 export const DEFINITION = {
@@ -157,6 +160,29 @@ export const NODE = {
   url: "text",
   lastError: "text",
 } as const satisfies ColumnsOf<NodeRecord>;
+
+export const INCIDENT = {
+  id: "text",
+  jobId: "text",
+  cause: "text",
+  state: "text",
+  openings: "int",
+  failures: "int",
+  error: "text",
+  firstAt: "int",
+  openedAt: "int",
+  lastAt: "int",
+  lastRunId: "text",
+  told: "text",
+  toldAt: "int",
+  alertedAt: "int",
+  tellAt: "int",
+  acknowledgedBy: "text",
+  acknowledgedAt: "int",
+  note: "text",
+  resolvedAt: "int",
+  resolvedBy: "text",
+} as const satisfies ColumnsOf<Incident>;
 
 export const RESOLUTION = {
   runId: "text",

@@ -6,7 +6,9 @@ import { Fault, isFault } from "../../kernel/errors.ts";
 import { makeId, type Random } from "../../kernel/ids.ts";
 import type { Clock } from "../../kernel/time.ts";
 import type { BackgroundLedger } from "../../records/ledger/background.ts";
+import type { IncidentLedger } from "../../records/ledger/incidents.ts";
 import type { Ledger } from "../../records/ledger/index.ts";
+import type { WorkflowLedger } from "../../records/ledger/workflows.ts";
 import type { HostIdentity } from "../../records/process.ts";
 import { backgroundPart } from "./background.ts";
 import * as budgets from "./budgets.ts";
@@ -16,6 +18,7 @@ import { closeRuns } from "./close-runs.ts";
 import type { Connection } from "./connection.ts";
 import { DIALECTS } from "./dialect.ts";
 import { alignEventOffset, appendEvents, lastSequence, readEvents } from "./events.ts";
+import { incidentPart } from "./incidents.ts";
 import { listDeliveries, listRuns } from "./lists.ts";
 import { migrate } from "./migrate.ts";
 import { countModelCalls, modelCallSums } from "./model-calls.ts";
@@ -32,6 +35,7 @@ import { insertProcesses, startRuns } from "./start-runs.ts";
 import { bindStore, databaseNow, type Store, write } from "./store.ts";
 import { takeOver } from "./take-over.ts";
 import { openSocketWakes, type Wakes } from "./wake-sockets.ts";
+import { workflowPart } from "./workflows.ts";
 
 export interface LedgerOptions {
   /** `sqlite:<path>` (its folder is made, 0700; the file 0600) or `postgres://…`. */
@@ -151,6 +155,8 @@ function makeLedger(store: Store, wakes: Wakes): Ledger {
     ...readingPart(store),
     ...spendingPart(store),
     ...backgroundPart(store),
+    ...incidentPart(store),
+    ...workflowPart(store),
   };
 }
 
@@ -264,6 +270,8 @@ function readingPart(
   | keyof ReturnType<typeof outboxPart>
   | keyof ReturnType<typeof spendingPart>
   | keyof BackgroundLedger
+  | keyof IncidentLedger
+  | keyof WorkflowLedger
   | "engine"
   | "now"
   | "onChange"

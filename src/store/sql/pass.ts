@@ -7,6 +7,7 @@ import type { Instant } from "../../kernel/time.ts";
 import type { PassRequest, PassResult } from "../../records/ledger/slots.ts";
 import { type Applied, applyDecisions, decideAll } from "./apply-decisions.ts";
 import { claimReady } from "./claim-ready.ts";
+import { claimTasks } from "./claim-tasks.ts";
 import { expireStartBy, isPending } from "./endings.ts";
 import { type PassRow, rememberRow, writePassRow } from "./nodes.ts";
 import { NEWEST_CHANGE, newest } from "./record-clock.ts";
@@ -33,17 +34,20 @@ async function passWithin(
   if (isPast(seen.until)) await endExpiredSuspensions(tx, now);
   const due = isPast(seen.due) ? await decideDue(tx, request) : NOTHING_DUE;
   const expired = isPast(seen.startBy) ? await expireStartBy(tx, now) : [];
-  const { claimed, isFull } = await claimReady(tx, request);
+  const ready = await claimReady(tx, request);
+  const tasks = await claimTasks(tx, request);
+  const claimed = [...ready.claimed, ...tasks.claimed];
   const node = await writePassRow(tx, request, request.liveRuns + claimed.length);
   const hasMoved = isPast(seen.until) || isPast(seen.due) || isPast(seen.startBy);
   const after = hasMoved ? await look(tx, request) : seen;
   const result: PassResult = {
     ...due.applied,
     endedRuns: [...due.applied.endedRuns, ...expired],
+    cancelRuns: [...due.applied.cancelRuns, ...tasks.cancelled],
     claimed,
     nextWakeAt: least([after.due, after.ready, after.startBy, after.until, node.dueAt]),
     newestRecordAt: newest(after.newestPass, after.newestChange, request.node?.lastPassAt),
-    hasMore: due.hasMore || isFull,
+    hasMore: due.hasMore || ready.isFull || tasks.isFull,
   };
   return { result, row: node.row };
 }

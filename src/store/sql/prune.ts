@@ -155,7 +155,7 @@ async function deleteRuns(tx: Transaction, json: string, now: Instant): Promise<
     `INSERT INTO "deliveryTombstones" ("key", "prunedAt") SELECT "key", CAST(? AS BIGINT) FROM "deliveries" WHERE "runId" IN ${pruned} ON CONFLICT DO NOTHING`,
     [now, json],
   );
-  for (const table of ["deliveries", "processes", "resolutions", "runEvents"])
+  for (const table of ["deliveries", "processes", "resolutions", "runEvents", "journal"])
     await tx.run(`DELETE FROM "${table}" WHERE "runId" IN ${pruned}`, [json]);
   await tx.run(`DELETE FROM "budgets" WHERE "rootId" IN ${pruned}`, [json]);
   await tx.run(`DELETE FROM "runs" WHERE "id" IN ${pruned}`, [json]);

@@ -2,7 +2,7 @@
 
 import type { Run } from "../../records/run.ts";
 import { columnList, decodeRun, RUN } from "./codecs.ts";
-import type { Columns } from "./columns.ts";
+import type { ColumnKind, Columns } from "./columns.ts";
 import type { Statements } from "./connection.ts";
 import type { Dialect } from "./dialect.ts";
 
@@ -44,12 +44,21 @@ export async function insertRuns(
 /** The statement of `insertRuns` and its one parameter. */
 export function insertion(dialect: Dialect, runs: readonly RunRow[]): { sql: string; param: string } {
   // Only the columns that this batch fills: a queued run leaves half of them empty, and each costs as much.
-  const rows: RunRow[] = runs.map((run) => ({ ...DEFAULTS, ...run }));
-  const used = Object.entries(RUN).filter(([name]) =>
+  const rows: RunRow[] = runs.map((run) => ({ ...DEFAULTS, ...run, rank: rankOf(run) }));
+  const used = Object.entries<ColumnKind>({ ...RUN, rank: "int" }).filter(([name]) =>
     rows.some((row) => Reflect.get(row, name) !== undefined),
   );
   const columns: Columns = Object.fromEntries(used);
   const names = used.map(([name]) => `"${name}"`).join(", ");
   const sql = `INSERT INTO "runs" (${names}) SELECT ${columnList(columns, "x")} FROM ${dialect.rows("x", columns)} WHERE true ON CONFLICT DO NOTHING RETURNING "id"`;
   return { sql, param: dialect.encodeRows(columns, rows) };
+}
+
+/** @source SEMANTICS W4, docs/workflows.md: each minute of waiting is one step of priority. */
+const AGING_MS = 60_000;
+
+/** Waiting and priority in one number that never changes: the greater, the sooner. */
+function rankOf({ queue, admission, createdAt }: RunRow): number | undefined {
+  if (queue === undefined) return undefined;
+  return Math.round((admission?.priority ?? 0) * AGING_MS) - (admission?.enqueuedAt ?? createdAt);
 }

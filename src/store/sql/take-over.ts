@@ -17,8 +17,10 @@ export async function takeOver(store: Store, request: TakeOverRequest): Promise<
   return write(store, async (tx) => {
     const clock = await leaseClock(store, tx);
     const lost = await lostRuns(tx, request, clock);
-    const claimed = lost.filter(({ state }) => state === "claimed");
-    const begun = lost.filter(({ state }) => state !== "claimed");
+    // A workflow's journal says how far it came: whoever comes next goes on, nothing of it is unknown.
+    const isResumed = ({ state, kind }: Row) => state === "claimed" || kind === "workflow";
+    const claimed = lost.filter(isResumed);
+    const begun = lost.filter((row) => !isResumed(row));
     return {
       requeued: await requeue(tx, claimed, request),
       taken: await take(tx, begun, { request, clock }),

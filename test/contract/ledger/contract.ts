@@ -7,10 +7,12 @@ import { claimRules } from "./claims.ts";
 import { definitionRules } from "./definitions.ts";
 import { endingRules } from "./endings.ts";
 import type { Bench } from "./fixtures.ts";
+import { incidentRules } from "./incidents.ts";
 import { outboxRules } from "./outbox.ts";
 import { readingRules } from "./reading.ts";
 import { slotRules } from "./slots.ts";
 import { stepBackRules } from "./step-back.ts";
+import { workflowRules } from "./workflows.ts";
 
 export function ledgerContract(name: string, open: () => Promise<Bench>): void {
   describe(`ledger on ${name}`, () => {
@@ -23,5 +25,7 @@ export function ledgerContract(name: string, open: () => Promise<Bench>): void {
     readingRules(open);
     budgetRules(open);
     backgroundRules(open);
+    incidentRules(open);
+    workflowRules(open);
   });
 }

@@ -5,6 +5,8 @@ import { ledgerTables } from "./0001-ledger.ts";
 import { clockColumns } from "./0002-clock.ts";
 import { agentTables } from "./0003-agents.ts";
 import { backgroundTable } from "./0004-background.ts";
+import { workflowTables } from "./0005-workflows.ts";
+import { incidentTable } from "./0006-incidents.ts";
 
 /** Number n of the list takes a database from version n − 1 to n. */
 export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = [
@@ -12,4 +14,6 @@ export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = 
   clockColumns,
   agentTables,
   backgroundTable,
+  workflowTables,
+  incidentTable,
 ];
