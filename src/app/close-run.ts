@@ -1,10 +1,11 @@
 // From an outcome to a closing: archive the output, plan state and next attempt, settle what people are told.
 
 import { digestUnknowns } from "../deliver/digest.ts";
-import { settleRun } from "../deliver/settle.ts";
+import { type SettledRun, settleRun } from "../deliver/settle.ts";
 import { messageOf } from "../kernel/errors.ts";
 import { makeId } from "../kernel/ids.ts";
 import type { Instant } from "../kernel/time.ts";
+import type { IncidentFacts } from "../records/incident.ts";
 import type { Job } from "../records/job.ts";
 import type { Settlement } from "../records/ledger/claims.ts";
 import type { Outcome, Usage } from "../records/outcome.ts";
@@ -75,12 +76,11 @@ function digestedPlans(context: Context, planned: readonly PlannedUnknown[]): Un
     const settle = settleUnknown(context, one, true);
     return {
       ...one.plan,
-      settle: (streak, run) => {
+      settle: (streak, run, incidents) => {
         // The transaction may be tried again from its first row.
         if (index === 0) news.length = 0;
-        const settlement = settle(streak, run);
-        const isKnown = streak.isAlerted && streak.cause === settlement.streak.cause;
-        if (one.job && one.plan.next === undefined && !isKnown)
+        const settlement = settle(streak, run, incidents);
+        if (one.job && one.plan.next === undefined && settlement.isNews)
           news.push({ job: one.job, run, outcome: one.ended.outcome });
         if (index < planned.length - 1) return settlement;
         isPut = true;
@@ -126,16 +126,19 @@ function settleUnknown(context: Context, { ended, job, plan }: PlannedUnknown, i
   });
 }
 
-type Settle = (streak: Settlement["streak"], run: Run) => Settlement;
+type Settle = (streak: Settlement["streak"], run: Run, incidents?: IncidentFacts) => SettledRun;
 
 function settleWith(
   context: Context,
   input: { job: Job | undefined; outcome: Outcome; isLastAttempt: boolean; isDigested?: boolean },
 ): Settle {
-  return (streak, run) => {
+  return (streak, run, incidents) => {
     const { job, outcome, isLastAttempt, isDigested = false } = input;
     if (!job) return { streak, deliveries: [] };
-    return settleRun({ job, run, outcome, streak, isLastAttempt, isDigested }, context.rowsFor(job.origin));
+    return settleRun(
+      { job, run, outcome, streak, incidents, isLastAttempt, isDigested },
+      context.rowsFor(job.origin),
+    );
   };
 }
 

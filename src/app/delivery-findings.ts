@@ -1,7 +1,9 @@
-// What `doctor` says of messages: those that ended without arriving, platforms that do not answer, settings that break one.
+// What `doctor` says of failures and messages: incidents that nobody has acknowledged, messages that ended without arriving, platforms that do not answer, settings that break one.
 
 import { displayTarget } from "../deliver/targets.ts";
+import { formatInstant } from "../kernel/time.ts";
 import type { Delivery } from "../records/delivery.ts";
+import type { Incident } from "../records/incident.ts";
 import type { Context } from "./context.ts";
 import type { Finding } from "./diagnosis.ts";
 
@@ -11,11 +13,27 @@ const MOST_WAITING = 500;
 
 export async function deliveryFindings(context: Context): Promise<Finding[]> {
   const { ledger } = context;
-  const [ended, waiting] = await Promise.all([
+  const [incidents, ended, waiting] = await Promise.all([
+    ledger.incidents({ state: ["open"], limit: MOST_NAMED }),
     ledger.deliveries({ state: ["dead", "unknown"], limit: MOST_NAMED }),
     ledger.deliveries({ state: ["queued"], limit: MOST_WAITING }),
   ]);
-  return [...ended.map(endedFinding), ...downFindings(waiting), ...brokenFindings(context)];
+  return [
+    ...incidents.map(incidentFinding),
+    ...ended.map(endedFinding),
+    ...downFindings(waiting),
+    ...brokenFindings(context),
+  ];
+}
+
+function incidentFinding({ id, jobId, error, failures, openedAt }: Incident): Finding {
+  const times = failures === 1 ? "once" : `${failures} times`;
+  const what = `Job "${jobId}" has failed ${times} since ${formatInstant(openedAt)}: ${error}.`;
+  return {
+    code: "incidentOpen",
+    what,
+    todo: `Mend it, or say that you know: nightshift incident ack ${id}.`,
+  };
 }
 
 function endedFinding({ id, target, state, error }: Delivery): Finding {

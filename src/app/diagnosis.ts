@@ -22,6 +22,7 @@ export const FINDING_CODES = [
   "platformDown",
   "platformBroken",
   "deliveryDead",
+  "incidentOpen",
   "processUnseen",
   "processLeftover",
   "processUnknown",

@@ -15,18 +15,17 @@ import type { PassResult } from "../records/ledger/slots.ts";
 import { makeRewindRules } from "../schedule/cursor-after.ts";
 import { openOutputFiles } from "../store/files/output-files.ts";
 import { agentWork } from "./agent-work.ts";
-import { tendingLoop } from "./background/tend.ts";
 import { cannotPrepare } from "./cannot-prepare.ts";
 import { makePlanClose } from "./close-run.ts";
 import type { Context } from "./context.ts";
 import { DefinitionWatch } from "./definition-watch.ts";
-import { Housekeeping } from "./housekeeping.ts";
+import { tellHeldNews } from "./incidents.ts";
 import type { LiveRun } from "./live-run.ts";
+import { type NodeLoop, nodeLoops } from "./node-loops.ts";
 import type { NightshiftNode, NodeOptions, StopOptions, TickResult } from "./node-options.ts";
 import { nodeRecord } from "./node-record.ts";
 import { provablyDead, recover } from "./recovery.ts";
 import { recoveryDeps } from "./recovery-deps.ts";
-import { Repeating } from "./repeating.ts";
 import { Runner } from "./runner.ts";
 import { Scheduler } from "./scheduler.ts";
 import { scriptDeps, scriptWork } from "./script-work.ts";
@@ -39,7 +38,6 @@ import { inlineWatch, type Watch, workerWatch } from "./watch.ts";
 /** @source SEMANTICS L4 */
 export const LEASE_MS = 60 * SECOND;
 export const BEAT_MS = 15 * SECOND;
-const RECOVERY_MS = 5 * SECOND;
 /** A hurried stop still lets a file be written. */
 const LEAST_SEND_MS = SECOND;
 const MOST_SEND_MS = 5 * SECOND;
@@ -90,8 +88,7 @@ class Node implements NightshiftNode {
   readonly #scheduler: Scheduler;
   readonly #outbox: Outbox;
   readonly #definitions: DefinitionWatch;
-  /** Recovery, housekeeping, background processes. */
-  readonly #loops: readonly Pick<Repeating, "start" | "stop">[];
+  readonly #loops: readonly NodeLoop[];
   readonly #maxParallelRuns: number;
   readonly #draining = new AbortController();
   readonly #telling: Telling;
@@ -140,14 +137,7 @@ class Node implements NightshiftNode {
     });
     this.#outbox = new Outbox({ ...deps, adapters: context.platforms, deadNodes: () => this.#deadNodes() });
     this.#definitions = new DefinitionWatch(context, () => this.#scheduler.nudge());
-    const recovery = new Repeating({
-      ...context,
-      what: "recovery",
-      // A lease that is shorter than the interval would otherwise be looked at late.
-      everyMs: Math.min(RECOVERY_MS, options.leaseMs ?? LEASE_MS),
-      work: () => this.#recover(),
-    });
-    this.#loops = [recovery, new Housekeeping(context, files), tendingLoop(context)];
+    this.#loops = nodeLoops(context, { files, leaseMs: deps.leaseMs, recover: () => this.#recover() });
     this.#telling = new Telling(context, this.#draining.signal);
   }
 
@@ -195,6 +185,7 @@ class Node implements NightshiftNode {
       // What found no place, or waited for its job's live run, has its turn now.
       if (result.claimed.length === 0 && !result.hasMore) break;
     }
+    await tellHeldNews(this.#context);
     await this.#outbox.drain(this.#draining.signal);
     return done;
   }

@@ -27,6 +27,7 @@ export function fieldsFromOptions(options: Options, prompt?: string): Partial<Jo
     overlap: one("overlap", ["skip", "queue", "allow", "replace"]),
     effects: one("effects", ["none", "idempotent", "external"]),
     retry: retry(options),
+    autoPause: numberOption(options, "autoPause", { min: 1, max: 1_000 }),
     jitter: text("jitter"),
     repeat: numberOption(options, "repeat", { min: 1, max: 1_000_000_000 }),
     until: text("until"),

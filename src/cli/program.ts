@@ -23,6 +23,7 @@ export interface ProgramDeps {
 const NOUNS: Readonly<Record<string, string>> = {
   job: "Jobs: what may run, when, and to whom its result goes",
   run: "Runs: what happened, and what is happening",
+  incident: "Incidents: what is wrong, by cause",
   delivery: "Deliveries: messages on their way, sent, or stuck",
   environment: "Environments: the places where commands run",
   process: "Background processes: commands that outlive their caller",

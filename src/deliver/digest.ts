@@ -4,10 +4,11 @@
 // I2. A night without a node is one message, not one per slot.
 
 import type { NewDelivery, Origin, TargetSelector } from "../records/delivery.ts";
+import type { Incident } from "../records/incident.ts";
 import type { DigestMissed, JobView } from "../records/ledger/slots.ts";
 import type { Outcome } from "../records/outcome.ts";
 import type { Run } from "../records/run.ts";
-import { type JobFacts, type MissedFacts, missedText, unknownText } from "./messages.ts";
+import { heldNewsText, type JobFacts, type MissedFacts, missedText, unknownText } from "./messages.ts";
 import { keyDigest, type RowContext, routedRows } from "./outbox-rows.ts";
 import { LOCAL, type Route, route } from "./route.ts";
 
@@ -56,11 +57,25 @@ export function digestUnknowns(
   return digestRows(entries, { kind: "alert", text: unknownText, contextFor });
 }
 
+/** One message per target for news of incidents that was held back: as it stands now, not as it was when it was held. */
+export function digestHeldNews(
+  held: readonly { job: DigestJob; incident: Incident }[],
+  contextFor: DigestDeps["contextFor"],
+): NewDelivery[] {
+  const entries = held.map((fact) => {
+    const { id, openings, lastRunId } = fact.incident;
+    const dedupeKey = `incident/${id}/${openings}/${fact.incident.state}/${fact.incident.tellAt}`;
+    return { job: fact.job, fact, runId: lastRunId, dedupeKey };
+  });
+  const isOver = held.every(({ incident }) => incident.state === "resolved");
+  return digestRows(entries, { kind: isOver ? "recovery" : "alert", text: heldNewsText, contextFor });
+}
+
 /** Groups by concrete target (and by what could not be resolved), then makes one message of each group. */
 function digestRows<Fact>(
   entries: readonly Entry<Fact>[],
   make: {
-    kind: "missed" | "alert";
+    kind: "missed" | "alert" | "recovery";
     text(facts: readonly Fact[]): string;
     contextFor: DigestDeps["contextFor"];
   },
@@ -99,6 +114,10 @@ function routeParts({ targets, unresolved }: Route): Route[] {
 
 /** A job whose document no longer parses still had slots: its misses are kept here. */
 function unreadableJob({ definition }: JobView): DigestJob {
-  const { jobId: id, zone: timezone } = definition;
+  return localJob(definition.jobId, definition.zone);
+}
+
+/** A job of which no more than this is known: what is said of it is kept here. */
+export function localJob(id: string, timezone: string): DigestJob {
   return { id, name: id, timezone, onFailure: [{ kind: "target", target: LOCAL }], origin: undefined };
 }

@@ -3,6 +3,7 @@
 // I1. Every alert says what happened, to what, when in the job's own zone, and how to look further.
 
 import { formatDuration, formatInstant, type Instant } from "../kernel/time.ts";
+import type { Incident } from "../records/incident.ts";
 import type { Outcome } from "../records/outcome.ts";
 import type { Run } from "../records/run.ts";
 
@@ -18,18 +19,49 @@ export interface JobFacts {
   timezone: string;
 }
 
-/** The text of a failure alert. `failures` counts this one too. */
-export function alertText(facts: { job: JobFacts; run: Run; outcome: Outcome; failures: number }): string {
-  const { job, run, outcome, failures } = facts;
+/** What an alert tells of a failure. */
+export interface AlertFacts {
+  job: JobFacts;
+  run: Run;
+  outcome: Outcome;
+  /** In a row, this one too. */
+  failures: number;
+  /** Undefined for work that is no job's. */
+  incident?: Incident | undefined;
+  /** Further alerts of this hour come as one digest at this instant. */
+  digestAt?: Instant | undefined;
+  /** The job was paused for failing too often. */
+  isPaused?: boolean;
+}
+
+/** The text of a failure alert. */
+export function alertText(facts: AlertFacts): string {
+  const { job, run, outcome, incident } = facts;
   const lines = [`${titleOf(job)} ${headline(run, outcome)}`, whenLine(job, run)];
   if (run.attempt > 1) lines.push(`Attempts: ${run.attempt}, no further one follows.`);
-  if (failures > 1) lines.push(`Failures in a row: ${failures}; the cause is new.`);
+  lines.push(...streakLines(facts));
   const stderr = outcome.state === "failed" ? outcome.error.stderrTail?.trim() : undefined;
   if (stderr) lines.push("", "stderr ends with:", fenced(tailOf(stderr, MAX_STDERR)));
   lines.push("", `Look further: nightshift run show ${run.id}`);
+  if (incident) lines.push(`Be told no more of it: nightshift incident ack ${incident.id}`);
   if (run.state === "unknown")
     lines.push(`Decide: nightshift run resolve ${run.id} --as succeeded|failed|rerun`);
   return lines.join("\n");
+}
+
+/** What is new about this failure among those before it. */
+function streakLines({ job, failures, incident, digestAt, isPaused }: AlertFacts): string[] {
+  const lines: string[] = [];
+  const isNewCause = (incident?.failures ?? 1) === 1;
+  if (failures > 1) lines.push(`Failures in a row: ${failures}${isNewCause ? "; the cause is new" : ""}.`);
+  if (incident && incident.openings > 1)
+    lines.push(
+      `It is back: seen ${incident.openings} times since ${formatInZone(incident.firstAt, job.timezone)}.`,
+    );
+  if (isPaused) lines.push(`The job is paused now. When it is mended: nightshift job resume ${job.id}`);
+  if (digestAt !== undefined)
+    lines.push(`Many alerts: further ones come as one message at ${formatInZone(digestAt, job.timezone)}.`);
+  return lines;
 }
 
 /** The text that ends an alert. `failures` is how many came before this success. */
@@ -86,6 +118,36 @@ export function unknownText(unknowns: readonly { job: JobFacts; run: Run; outcom
   ].join("\n");
 }
 
+/** One text for news that was held back: what fails, and what works again. */
+export function heldNewsText(held: readonly { job: JobFacts; incident: Incident }[]): string {
+  const failing = held.filter(({ incident }) => incident.state !== "resolved");
+  const working = held.filter(({ incident }) => incident.state === "resolved");
+  const lines: string[] = [];
+  if (failing.length > 0)
+    lines.push(`${counted(failing.length, "more failure")}:`, ...boundedLines(failing, failingLine));
+  if (working.length > 0) {
+    if (failing.length > 0) lines.push("");
+    lines.push("Over:", ...boundedLines(working, workingLine));
+  }
+  lines.push("", "Look further: nightshift incident list");
+  return lines.join("\n");
+}
+
+function boundedLines<Fact>(facts: readonly Fact[], line: (fact: Fact) => string): string[] {
+  const more = facts.length - MAX_DIGEST_JOBS;
+  const shown = facts.slice(0, MAX_DIGEST_JOBS).map(line);
+  return more > 0 ? [...shown, `- and ${more} more`] : shown;
+}
+
+function failingLine({ job, incident }: { job: JobFacts; incident: Incident }): string {
+  const since = formatInZone(incident.openedAt, job.timezone);
+  return `- ${titleOf(job)}, ${counted(incident.failures, "failure")} since ${since}: ${incident.error}`;
+}
+
+function workingLine({ job, incident }: { job: JobFacts; incident: Incident }): string {
+  return `- ${titleOf(job)} works again: ${incident.error}`;
+}
+
 /** `2026-11-29 07:00:00 GMT+1 (Europe/Berlin)`; UTC where the zone is unknown to this machine. */
 export function formatInZone(instant: Instant, zone: string): string {
   try {
@@ -108,7 +170,8 @@ export function formatInZone(instant: Instant, zone: string): string {
   }
 }
 
-function headline(run: Run, outcome: Outcome): string {
+/** What happened, in one sentence that follows the job's name. */
+export function headline(run: Run, outcome: Outcome): string {
   const verb = run.state === "blocked" ? "was blocked before it began" : "failed";
   switch (outcome.state) {
     case "failed":

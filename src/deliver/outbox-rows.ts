@@ -7,6 +7,7 @@
 import { createHash } from "node:crypto";
 import type { Redact } from "../kernel/redact.ts";
 import type { DeliveryKind, NewDelivery, Target, TargetSelector } from "../records/delivery.ts";
+import type { AlertLimits } from "../records/incident.ts";
 import { adapterFor } from "./adapter-table.ts";
 import { LOCAL, type Route, type RouteContext, route, type Unresolved } from "./route.ts";
 import { splitParts } from "./split.ts";
@@ -27,6 +28,8 @@ export interface RowContext {
   redact: Redact;
   /** Where a labelled copy of every result goes. Default: nowhere. */
   mirror?: readonly TargetSelector[];
+  /** Default: incidents.ts. */
+  alerts?: AlertLimits;
 }
 
 /** The rows of a message, in sending order; unresolved targets become rows that are dead from birth, with the reason (O4). */

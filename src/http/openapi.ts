@@ -3,6 +3,7 @@
 import type * as z from "zod/mini";
 import { type $ZodType, globalRegistry, registry, toJSONSchema } from "zod/v4/core";
 import { jobSchema } from "../records/job-schema.ts";
+import { incidentSchema } from "./contract/incidents.ts";
 import { jobEchoSchema, jobShowSchema, planSchema, scheduleSchema, transferSchema } from "./contract/jobs.ts";
 import { diagnosisSchema, errorSchema, healthSchema, nodeSchema, statusSchema } from "./contract/nodes.ts";
 import {
@@ -31,6 +32,7 @@ const NAMED: Readonly<Record<string, z.ZodMiniType>> = {
   Explanation: explanationSchema,
   Audit: auditSchema,
   Delivery: deliverySchema,
+  Incident: incidentSchema,
   Node: nodeSchema,
   Status: statusSchema,
   Diagnosis: diagnosisSchema,

@@ -6,19 +6,19 @@
 import { Fault, isFault } from "../kernel/errors.ts";
 import type { LogLevel } from "../kernel/log.ts";
 import { isSecretName } from "../kernel/redact.ts";
+import { parseDuration } from "../kernel/time.ts";
 import type { AgentDefaults } from "./agent-document.ts";
 import { type EnvFile, parseEnvFile } from "./config-env.ts";
 import { type ConfigInput, configSchema } from "./config-schema.ts";
 import type { PlatformConfigs } from "./deliver-config.ts";
 import { faultOfIssues, issuesOf } from "./document-issues.ts";
 import type { NamedEnvironments } from "./environment-spec.ts";
-import type { TargetDocument } from "./job.ts";
 import { type ExecutorConfig, executorsOf } from "./executor-config.ts";
+import type { AlertLimits } from "./incident.ts";
+import type { TargetDocument } from "./job.ts";
 import { retryOf, targetsOf } from "./job-document.ts";
 import type { JobDefaults } from "./job-resolve.ts";
 import { type McpServerConfig, type ModelsConfig, mcpServersOf, modelsOf } from "./models-config.ts";
-import { knownKeysInCamelCase } from "./snake-case.ts";
-import { parseYamlDocument, type YamlText } from "./yaml-text.ts";
 import {
   fallbackExecutorsOf,
   type OrchestratorConfig,
@@ -29,6 +29,8 @@ import {
   type RemoteExecutorConfig,
   remoteExecutorsOf,
 } from "./orchestrator-config.ts";
+import { knownKeysInCamelCase } from "./snake-case.ts";
+import { parseYamlDocument, type YamlText } from "./yaml-text.ts";
 
 export interface NamedWebhook {
   url: string;
@@ -53,6 +55,8 @@ export interface Config {
     homes: Readonly<Record<string, string>>;
     /** Where a labelled copy of every result goes. */
     mirror: readonly TargetDocument[];
+    /** Undefined parts = deliver/incidents.ts's. */
+    alerts: Partial<AlertLimits>;
     /** Platforms that are configured, with their references as written. */
     platforms: { readonly [Name in keyof PlatformConfigs]?: PlatformConfigs[Name] | undefined };
   };
@@ -84,11 +88,11 @@ export interface Config {
 
 export interface ConfigReading {
   config: Config;
+  /** What is accepted and probably not meant, or read otherwise than its words say. */
   warnings: string[];
   /** The text with every `${env:NAME}` replaced. Throws Fault `config.invalid` naming the variable that is missing. */
   resolve(text: string): string;
   /** The variable's value: the process's, else `.env`'s. */
-  /** What is accepted and probably not meant, or read otherwise than its words say. */
   variable(name: string): string | undefined;
   /** Values that must leave no exit: those of `.env` and of the process whose names say so, and all that are referenced. */
   secrets(): string[];
@@ -222,7 +226,15 @@ function defaultsOf(input: ConfigInput["defaults"]): JobDefaults {
 }
 
 function deliverOf(input: ConfigInput["deliver"]): Config["deliver"] {
-  const { webhooks = {}, webhookSecret, allowPrivate = [], homes = {}, mirror, ...written } = input ?? {};
+  const {
+    webhooks = {},
+    webhookSecret,
+    allowPrivate = [],
+    homes = {},
+    mirror,
+    alerts,
+    ...written
+  } = input ?? {};
   const named = Object.entries(webhooks).map(([name, { url, secret, headers = {} }]) => [
     name,
     { url, secret, headers },
@@ -237,7 +249,22 @@ function deliverOf(input: ConfigInput["deliver"]): Config["deliver"] {
     allowPrivate,
     homes: { ...Object.fromEntries(ownHomes), ...homes },
     mirror: mirror === undefined ? [] : targetsOf(mirror),
+    alerts: alertsOf(alerts),
     platforms: written,
+  };
+}
+
+function alertsOf({
+  perHour,
+  coolDown,
+}: {
+  perHour?: number | undefined;
+  coolDown?: string | 0 | undefined;
+} = {}) {
+  const coolDownMs = typeof coolDown === "string" ? parseDuration(coolDown) : coolDown;
+  return {
+    ...(perHour !== undefined && { perHour }),
+    ...(coolDownMs !== undefined && { coolDownMs }),
   };
 }
 

@@ -10,6 +10,7 @@ import {
   budgetSchema,
   catchUpSchema,
   described,
+  limit,
   overlapSchema,
   retrySchema,
   secretReference,
@@ -55,13 +56,22 @@ const defaults = () =>
     catchUpLimit: z.optional(count()),
     overlap: z.optional(overlapSchema),
     retry: z.optional(retrySchema),
+    autoPause: z.optional(count()),
     deliver: z.optional(targetsSchema),
     onFailure: z.optional(targetsSchema),
     agent: z.optional(agentDefaults()),
   });
 
+/** How often people hear of incidents. */
+const alerts = () =>
+  z.strictObject({
+    perHour: z.optional(count()),
+    coolDown: z.optional(limit),
+  });
+
 const deliver = () =>
   z.strictObject({
+    alerts: z.optional(alerts()),
     webhooks: z.optional(z.record(z.string(), webhook())),
     webhookSecret: z.optional(secretReference()),
     allowPrivate: z.optional(z.array(text())),

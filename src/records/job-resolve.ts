@@ -39,7 +39,7 @@ export type CheckJitter = (schedule: Schedule, jitterMs: number) => void;
 /** The config's `defaults`: the parts of a job document that a home may preset. */
 export type JobDefaults = Pick<
   JobDocument,
-  "timeout" | "catchUp" | "catchUpLimit" | "overlap" | "retry" | "deliver" | "onFailure"
+  "timeout" | "catchUp" | "catchUpLimit" | "overlap" | "retry" | "autoPause" | "deliver" | "onFailure"
 >;
 
 export interface ResolveContext {
@@ -94,6 +94,7 @@ export function resolveJob(document: JobDocument, context: ResolveContext): Job 
     overlap: document.overlap ?? defaults.overlap ?? "skip",
     effects: document.effects ?? "external",
     retry: retryPolicy({ ...defaults.retry, ...document.retry }),
+    autoPause: document.autoPause ?? defaults.autoPause,
     jitterMs: resolveJitter(document, schedule, context),
     repeat: document.repeat,
     until: document.until === undefined ? undefined : parseInstant(document.until),

@@ -22,7 +22,8 @@ export const durationSchema = z
     z.refine((value) => parseDuration(value) !== undefined, "is not a duration; write 30s, 10m or 1h30m"),
   );
 
-const limit = z.union([z.literal(0), durationSchema], {
+/** A duration, or 0 for none. */
+export const limit = z.union([z.literal(0), durationSchema], {
   error: () => "is not a limit; write a duration such as 30m, or 0 for none",
 });
 
@@ -206,6 +207,10 @@ export const jobSchema = z.strictObject({
   retry: described(
     "Further attempts after a failure or a time-out. A number is max.",
     z.optional(retrySchema),
+  ),
+  autoPause: described(
+    "Failures in a row after which the job is paused until somebody resumes it.",
+    z.optional(z.int().check(z.positive())),
   ),
   jitter: described("Spreads starts, at most half the smallest gap.", z.optional(durationSchema)),
   repeat: described("How many slots run in all.", z.optional(z.int().check(z.positive()))),

@@ -55,6 +55,7 @@ export interface JobDocument {
   overlap?: Overlap | undefined;
   effects?: Effects | undefined;
   retry?: RetryDocument | undefined;
+  autoPause?: number | undefined;
   jitter?: string | undefined;
   repeat?: number | undefined;
   until?: string | undefined;
@@ -99,6 +100,8 @@ export interface Job {
   overlap: Overlap;
   effects: Effects;
   retry: RetryPolicy;
+  /** Failures in a row after which the job is paused, and again after as many more; undefined = never (D4). */
+  autoPause: number | undefined;
   jitterMs: number;
   repeat: number | undefined;
   until: Instant | undefined;

@@ -35,6 +35,7 @@ export function jobOf(schedule: string | undefined, parts: Partial<Job> = {}): J
     overlap: "skip",
     effects: "external",
     retry: { max: 0, delayMs: 0, backoff: 1, maxDelayMs: 0, on: [], notOn: [] },
+    autoPause: undefined,
     jitterMs: 0,
     repeat: undefined,
     until: undefined,

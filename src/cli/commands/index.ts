@@ -3,6 +3,7 @@
 import type { CommandSpec } from "../command.ts";
 import { agentCommands } from "./agent.ts";
 import { environmentCommands } from "./environment.ts";
+import { incidentCommands } from "./incident.ts";
 import { jobCommands } from "./job.ts";
 import { nodeCommands } from "./node.ts";
 import { processCommands } from "./process.ts";
@@ -14,6 +15,7 @@ export const commands: readonly CommandSpec[] = [
   ...jobCommands,
   ...runCommands,
   ...deliveryCommands,
+  ...incidentCommands,
   ...processCommands,
   ...environmentCommands,
 ];

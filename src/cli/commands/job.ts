@@ -23,6 +23,7 @@ const FIELDS: readonly OptionSpec[] = [
   ["--effects <kind>", "what repeating would mean: none, idempotent or external"],
   ["--retry <n>", "try a failed or timed-out run again, so many times"],
   ["--retry-delay <duration>", "before the first retry; doubles after each"],
+  ["--auto-pause <n>", "pause it after so many failures in a row, until somebody resumes it"],
   ["--jitter <duration>", "start at most so much later, the same for the same slot"],
   ["--repeat <n>", "complete after so many slots"],
   ["--until <instant>", "no slot after this instant"],

@@ -3,6 +3,7 @@
 import type { Route } from "../route.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { eventRoute } from "./events.ts";
+import { incidentRoutes } from "./incidents.ts";
 import { jobTextRoutes } from "./job-texts.ts";
 import { jobRoutes } from "./jobs.ts";
 import { nodeRoutes } from "./nodes.ts";
@@ -13,6 +14,7 @@ export const routes: readonly Route[] = [
   ...jobTextRoutes,
   ...runRoutes,
   ...deliveryRoutes,
+  ...incidentRoutes,
   ...nodeRoutes,
   eventRoute,
 ];

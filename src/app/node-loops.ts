@@ -1,0 +1,29 @@
+// What a node does again and again beside firing and running.
+
+import { SECOND } from "../kernel/time.ts";
+import type { OutputFiles } from "../store/files/output-files.ts";
+import { tendingLoop } from "./background/tend.ts";
+import type { Context } from "./context.ts";
+import { Housekeeping } from "./housekeeping.ts";
+import { incidentNewsLoop } from "./incidents.ts";
+import { Repeating } from "./repeating.ts";
+
+const RECOVERY_MS = 5 * SECOND;
+
+/** `start` and `stop` are idempotent; `stop` resolves when a turn under way has ended. */
+export type NodeLoop = Pick<Repeating, "start" | "stop">;
+
+/** A line here is a loop of every node. */
+export function nodeLoops(
+  context: Context,
+  node: { files: OutputFiles; leaseMs: number; recover(): Promise<void> },
+): readonly NodeLoop[] {
+  const recovery = new Repeating({
+    ...context,
+    what: "recovery",
+    // A lease that is shorter than the interval would otherwise be looked at late.
+    everyMs: Math.min(RECOVERY_MS, node.leaseMs),
+    work: node.recover,
+  });
+  return [recovery, new Housekeeping(context, node.files), tendingLoop(context), incidentNewsLoop(context)];
+}
