@@ -1,9 +1,9 @@
 // The table of kinds of work. Every kind is one function `(job, ctx) => Promise<Outcome>`; a new kind is one line here.
 
-import { outcomeOfAbort } from "../execute/script-outcome.ts";
 import { linkAbort, whenAborted } from "../kernel/abort.ts";
 import { messageOf } from "../kernel/errors.ts";
 import { type Clock, SECOND } from "../kernel/time.ts";
+import { outcomeOfAbort } from "../records/abort-outcome.ts";
 import type { Definition } from "../records/definition.ts";
 import type { Job, Work } from "../records/job.ts";
 import type { Outcome } from "../records/outcome.ts";

@@ -16,6 +16,8 @@ export interface CommandEnvOptions {
   nodeEnv: Readonly<Record<string, string | undefined>>;
   /** The job's `env`. A value that is exactly `${NAME}` hands over the node's variable of that name. */
   jobEnv: Readonly<Record<string, string>>;
+  /** Further variables as they are: nothing in them is followed, and they may begin with NIGHTSHIFT_. */
+  literalEnv?: Readonly<Record<string, string>> | undefined;
   /** The job's zone, an IANA name. */
   timezone: string;
   run: Pick<Run, "id" | "jobId" | "slot" | "attempt" | "idempotencyKey" | "parentId">;
@@ -32,20 +34,27 @@ export function commandEnv(options: CommandEnvOptions): Record<string, string> {
   env.TZ = options.timezone;
   for (const [name, value] of Object.entries(options.jobEnv))
     env[name] = jobValue(name, value, options.nodeEnv);
+  for (const [name, value] of Object.entries(options.literalEnv ?? {})) env[name] = literalValue(name, value);
   return { ...env, ...lineageEnv(options) };
 }
 
-function jobValue(name: string, value: string, nodeEnv: CommandEnvOptions["nodeEnv"]): string {
+function literalValue(name: string, value: string): string {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
     throw new Fault("job.invalid", `env: ${JSON.stringify(name)} is not a variable's name`, {
       hint: "Use letters, digits and _, not starting with a digit.",
     });
+  if (value.includes("\0"))
+    throw new Fault("job.invalid", `env: ${name} holds a NUL byte`, { hint: "Remove it." });
+  return value;
+}
+
+/** @internal A job's own variable: not one of ours, and `${NAME}` stands for the node's. Throws `job.invalid`. */
+export function jobValue(name: string, value: string, nodeEnv: CommandEnvOptions["nodeEnv"]): string {
   if (name.startsWith("NIGHTSHIFT_"))
     throw new Fault("job.invalid", `env: ${name} belongs to Nightshift`, {
       hint: "Choose a name that does not start with NIGHTSHIFT_.",
     });
-  if (value.includes("\0"))
-    throw new Fault("job.invalid", `env: ${name} holds a NUL byte`, { hint: "Remove it." });
+  literalValue(name, value);
   const reference = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/.exec(value)?.[1];
   if (reference === undefined) return value;
   const handed = nodeEnv[reference];

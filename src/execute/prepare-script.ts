@@ -6,9 +6,11 @@ import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, isAbsolute, join } from "node:path";
 import { Fault } from "../kernel/errors.ts";
+import type { KeptOutput } from "../records/abort-outcome.ts";
 import { DEFAULT_PATH } from "./command-env.ts";
 import {
   type Interpreter,
+  interpreterFor,
   interpretersElsewhere,
   type NodeProgram,
   readBytes,
@@ -17,15 +19,34 @@ import {
 } from "./script-path.ts";
 
 export interface ScriptWork {
-  /** Relative to the scripts folder. */
+  /** Relative to the scripts folder; of a `command` a name for messages. */
   script: string;
+  /** Text for a shell, in place of a file. */
+  command?: string | undefined;
   args: readonly string[];
   /** Absolute, or starting with `~/`; undefined = a fresh workspace for the run. */
   workdir: string | undefined;
   /** The job's own variables (S2). */
   env: Readonly<Record<string, string>>;
   timezone: string;
+  /** Further variables as they are: nothing in them is followed, and they may begin with NIGHTSHIFT_. */
+  literalEnv?: Readonly<Record<string, string>> | undefined;
+  /** Told of how it ended by itself. Whoever asks gives the script $NIGHTSHIFT_OUTPUT, a file for its result. */
+  onEnd?: ((end: ScriptEnd) => void) | undefined;
 }
+
+/** What a script that was not aborted left: redacted, tails of at most what is kept. */
+export interface ScriptEnd extends KeptOutput {
+  exitCode: number | undefined;
+  /** What it wrote to $NIGHTSHIFT_OUTPUT. */
+  file: string | undefined;
+}
+
+/** The variable that names the file for a script's result. */
+export const OUTPUT_VARIABLE = "NIGHTSHIFT_OUTPUT";
+
+/** A result beyond it is cut, and so cannot be read. */
+export const MAX_RESULT_BYTES = 1_000_000;
 
 export interface ScriptPlace {
   scriptsFolder: string;
@@ -46,8 +67,9 @@ export interface PreparedScript {
 
 /** Resolves path, interpreter and workdir. Throws `Fault` `script.path`, `script.missing` or `job.invalid`; spawns nothing. */
 export async function prepareScript(place: ScriptPlace, work: ScriptWork): Promise<PreparedScript> {
+  if (work.command !== undefined) return prepareCommand(place, { ...work, command: work.command });
   const path = await resolveScript(place.scriptsFolder, work.script);
-  const searchPath = work.env.PATH ?? (place.nodeEnv.PATH || DEFAULT_PATH);
+  const searchPath = searchPathOf(place, work);
   const { interpreter, sha256 } = await readScript(path, { searchPath, node: place.node });
   const workdir = await checkWorkdir(work.workdir, place.nodeEnv.HOME ?? homedir());
   return {
@@ -58,6 +80,26 @@ export async function prepareScript(place: ScriptPlace, work: ScriptWork): Promi
     workdir,
   };
 }
+
+async function prepareCommand(
+  place: ScriptPlace,
+  work: ScriptWork & { command: string },
+): Promise<PreparedScript> {
+  const machine = { searchPath: searchPathOf(place, work), node: place.node };
+  const shell = await interpreterFor(`${work.script}.sh`, "", machine);
+  return {
+    path: work.script,
+    sha256: digestOf(work.command),
+    command: shell.command,
+    args: ["-c", work.command, work.script, ...work.args],
+    workdir: await checkWorkdir(work.workdir, place.nodeEnv.HOME ?? homedir()),
+  };
+}
+
+const searchPathOf = (place: ScriptPlace, work: ScriptWork) =>
+  work.env.PATH ?? work.literalEnv?.PATH ?? (place.nodeEnv.PATH || DEFAULT_PATH);
+
+const digestOf = (content: string | Uint8Array) => createHash("sha256").update(content).digest("hex");
 
 export interface ScriptForElsewhere {
   /** Its file's name, which `$0` ends with inside. */
@@ -71,12 +113,13 @@ export interface ScriptForElsewhere {
 
 /** As `prepareScript`, for a script that is brought into another place: which interpreter it has is only known there. */
 export async function prepareForElsewhere(place: ScriptPlace, work: ScriptWork): Promise<ScriptForElsewhere> {
-  const path = await resolveScript(place.scriptsFolder, work.script);
-  const bytes = readBytes(path);
+  const isCommand = work.command !== undefined;
+  const path = isCommand ? `${work.script}.sh` : await resolveScript(place.scriptsFolder, work.script);
+  const bytes = isCommand ? Buffer.from(work.command ?? "") : readBytes(path);
   return {
     name: basename(path),
     bytes,
-    sha256: createHash("sha256").update(bytes).digest("hex"),
+    sha256: digestOf(bytes),
     interpreters: interpretersElsewhere(path, bytes.subarray(0, 1_024).toString("latin1")),
     workdir: await checkWorkdir(work.workdir, place.nodeEnv.HOME ?? homedir()),
   };

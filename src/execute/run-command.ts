@@ -7,12 +7,13 @@
 import { whenAborted } from "../kernel/abort.ts";
 import type { Redact } from "../kernel/redact.ts";
 import type { Clock } from "../kernel/time.ts";
+import { type KeptOutput, outcomeOfAbort } from "../records/abort-outcome.ts";
 import type { Outcome } from "../records/outcome.ts";
 import type { ProcessRecord } from "../records/process.ts";
 import type { AbortReason, RunContext } from "../records/run-context.ts";
 import type { MarkIndex } from "./mark-index.ts";
 import type { PipePool } from "./pipe-pool.ts";
-import { outcomeOfAbort, outcomeOfExit, outcomeOfSpawn } from "./script-outcome.ts";
+import { outcomeOfExit, outcomeOfSpawn } from "./script-outcome.ts";
 import { type HeldProcess, spawnHeld } from "./spawn-held.ts";
 import { superviseCommand } from "./supervise.ts";
 
@@ -43,6 +44,8 @@ export interface ReadyCommand {
   env: Readonly<Record<string, string>>;
   /** Default: stdin is /dev/null. */
   stdin?: string;
+  /** Told of an end that was nobody's abort, before its outcome. */
+  onExit?: ((kept: KeptOutput, exitCode: number | undefined) => void) | undefined;
 }
 
 /** Commits the process before it is released; false = it may not begin. `ctx.begin` or `ctx.addProcess`. */
@@ -69,7 +72,7 @@ export async function runCommand(
     // A cancel that came first, or a lost claim; for the latter this outcome changes nothing (law 3).
     if (!hasBegun) return outcomeOfAbort({ kind: "cancel", by: "beforeStart" });
     isReleased = true;
-    return await runReleased(deps, held, ctx);
+    return await runReleased(deps, { held, onExit: ready.onExit }, ctx);
   } finally {
     // Not released: the shim goes and the command never was. Released: only an exception of ours leads here.
     if (!isReleased) await held.abandon();
@@ -77,12 +80,17 @@ export async function runCommand(
   }
 }
 
-async function runReleased(deps: CommandDeps, held: HeldProcess, ctx: RunContext): Promise<Outcome> {
+async function runReleased(
+  deps: CommandDeps,
+  { held, onExit }: { held: HeldProcess; onExit: ReadyCommand["onExit"] },
+  ctx: RunContext,
+): Promise<Outcome> {
   const abort = whenAborted(ctx.signal);
   try {
     const end = await superviseCommand(deps, held, { ctx, aborted: abort.promise });
     if (end.kind === "notStarted") return outcomeOfSpawn(end.message);
     if (end.kind === "aborted") return outcomeOfAbort(reasonOf(ctx), end.kept);
+    onExit?.(end.kept, end.exit.exitCode);
     return outcomeOfExit(end.exit, end.kept);
   } finally {
     abort.release();

@@ -8,6 +8,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { type Fault, isFault, sayFault } from "../kernel/errors.ts";
 import type { Redact } from "../kernel/redact.ts";
+import { type KeptOutput, outcomeOfAbort } from "../records/abort-outcome.ts";
 import type { CommandResult, Environment } from "../records/environment.ts";
 import { type EnvironmentSpec, formatEnvironment } from "../records/environment-spec.ts";
 import type { Outcome } from "../records/outcome.ts";
@@ -18,16 +19,16 @@ import { openEnvironment, requireUsable } from "./environments/index.ts";
 import type { EnvironmentDeps } from "./environments/place.ts";
 import type { ScopeLocks } from "./environments/scope-locks.ts";
 import { type LiveLog, makeLiveLog } from "./live-log.ts";
-import { prepareForElsewhere, type ScriptForElsewhere, type ScriptWork } from "./prepare-script.ts";
-import { reasonOf } from "./run-command.ts";
-import { leaveWorkspace, type RecordScript, redactWith, type ScriptDeps } from "./run-script.ts";
 import {
-  type KeptOutput,
-  outcomeOfAbort,
-  outcomeOfExit,
-  outcomeOfPreflight,
-  outcomeOfSpawn,
-} from "./script-outcome.ts";
+  MAX_RESULT_BYTES,
+  OUTPUT_VARIABLE,
+  prepareForElsewhere,
+  type ScriptForElsewhere,
+  type ScriptWork,
+} from "./prepare-script.ts";
+import { reasonOf } from "./run-command.ts";
+import { envOf, leaveWorkspace, type RecordScript, redactWith, type ScriptDeps } from "./run-script.ts";
+import { outcomeOfExit, outcomeOfPreflight, outcomeOfSpawn } from "./script-outcome.ts";
 import { DEFAULT_GRACE_MS } from "./terminate.ts";
 import { openWorkspace } from "./workspace.ts";
 
@@ -52,6 +53,7 @@ interface Inside {
   args: readonly string[];
   environmentDeps: EnvironmentDeps;
   redact: Redact;
+  onEnd: ScriptWork["onEnd"];
   ctx: RunContext;
 }
 
@@ -70,7 +72,7 @@ export async function runScriptInside(
   let release = () => {};
   try {
     script = await prepareForElsewhere(deps, work);
-    env = commandEnv({ ...deps, ...ctx, jobEnv: work.env, timezone: work.timezone });
+    env = commandEnv({ ...deps, ...ctx, ...envOf(work, undefined) });
     await requireUsable(deps, place.spec);
     release = (await place.locks?.take(place.scopeKey, ctx.signal)) ?? release;
     await mkdir(place.tempFolder, { recursive: true, mode: 0o700 });
@@ -87,7 +89,8 @@ export async function runScriptInside(
     outcome = await runBegun({
       ...{ deps, place, script, ctx, args: work.args },
       environmentDeps: environmentDepsOf(deps, { work, env, workdir, ctx, place }),
-      redact: redactWith(deps.redact, work.env, env),
+      redact: redactWith(deps.redact, work, env),
+      onEnd: work.onEnd,
     });
     return outcome;
   } finally {
@@ -111,7 +114,7 @@ function environmentDepsOf(
   const { work, env, workdir, ctx, place } = facts;
   return {
     ...{ clock: deps.clock, log: ctx.log, newId: deps.newId, env, workdir, tempFolder: place.tempFolder },
-    jobEnvNames: Object.keys(work.env),
+    jobEnvNames: Object.keys({ ...work.env, ...work.literalEnv }),
     nodeEnv: deps.nodeEnv,
     signal: ctx.signal,
     scopeKey: place.scopeKey,
@@ -190,29 +193,38 @@ const NO_INTERPRETER = "no-interpreter";
 async function execute(inside: Inside, environment: Environment, path: string): Promise<Outcome> {
   const { deps, script, ctx, redact } = inside;
   const marker = `${environment.ownFolder}/${NO_INTERPRETER}`;
+  const outputFile = `${environment.ownFolder}/output`;
   const logs = liveLogs(inside);
   let result: CommandResult;
   try {
-    result = await environment.exec(commandText({ script, path, args: inside.args, marker }), {
-      signal: ctx.signal,
-      maxBytes: deps.outputBytes ?? STDOUT_LIMIT,
-      onActivity: (activity) => {
-        if (activity === "cpu") ctx.touch("cpu");
+    result = await environment.exec(
+      commandText({ script, path, args: inside.args, marker, outputFile: inside.onEnd && outputFile }),
+      {
+        signal: ctx.signal,
+        maxBytes: deps.outputBytes ?? STDOUT_LIMIT,
+        onActivity: (activity) => {
+          if (activity === "cpu") ctx.touch("cpu");
+        },
+        onOutput: (stream, chunk) => {
+          ctx.touch(stream);
+          logs[stream].push(chunk);
+        },
       },
-      onOutput: (stream, chunk) => {
-        ctx.touch(stream);
-        logs[stream].push(chunk);
-      },
-    });
+    );
   } finally {
     logs.stdout.end();
     logs.stderr.end();
   }
   const kept = keptOf(result, { redact, maxBytes: deps.outputBytes ?? STDOUT_LIMIT });
   if (result.interrupted) return outcomeOfAbort(reasonOf(ctx), kept);
-  if (result.exitCode === 127 && (await isThere(environment, marker, ctx.signal))) {
+  if (result.exitCode === 127 && (await fileInside(environment, marker, ctx.signal)) !== undefined) {
     const names = script.interpreters.map(({ command }) => command).join(" nor ");
     return outcomeOfSpawn(`there is no ${names} in ${formatEnvironment(inside.place.spec)}`);
+  }
+  if (inside.onEnd) {
+    const bytes = await fileInside(environment, outputFile, ctx.signal);
+    const file = bytes && redact(Buffer.from(bytes).toString("utf8"));
+    inside.onEnd({ ...kept, exitCode: result.exitCode, file });
   }
   return outcomeOfExit({ exitCode: result.exitCode, signal: undefined }, kept);
 }
@@ -236,12 +248,15 @@ function commandText(call: {
   path: string;
   args: readonly string[];
   marker: string;
+  outputFile: string | undefined;
 }): string {
   const branches = call.script.interpreters.map(({ command, args }) => {
     const words = [command, ...args, call.path, ...call.args].map(quoted).join(" ");
     return `if command -v ${quoted(command)} >/dev/null 2>&1; then ${words}`;
   });
-  return `trap : TERM\n${branches.join("\nel")}\nelse : >${quoted(call.marker)}; (exit 127)\nfi`;
+  const output =
+    call.outputFile === undefined ? "" : `export ${OUTPUT_VARIABLE}=${quoted(call.outputFile)}\n`;
+  return `${output}trap : TERM\n${branches.join("\nel")}\nelse : >${quoted(call.marker)}; (exit 127)\nfi`;
 }
 
 const quoted = (word: string) => `'${word.replaceAll("'", `'\\''`)}'`;
@@ -260,11 +275,15 @@ function keptOf(result: CommandResult, by: { redact: Redact; maxBytes: number })
   };
 }
 
-async function isThere(environment: Environment, path: string, signal: AbortSignal): Promise<boolean> {
+/** Undefined where there is none. */
+async function fileInside(
+  environment: Environment,
+  path: string,
+  signal: AbortSignal,
+): Promise<Uint8Array | undefined> {
   try {
-    await environment.readFile(path, { signal });
-    return true;
+    return await environment.readFile(path, { signal, maxBytes: MAX_RESULT_BYTES });
   } catch {
-    return false;
+    return undefined;
   }
 }

@@ -3,16 +3,26 @@
 // I1. Judged by the exit of the command itself, not by who holds its pipe (hermes#60485).
 // I2. run-command.ts's I1–I3 hold.
 
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { chainRedact, isSecretName, makeRedact, type Redact } from "../kernel/redact.ts";
+import { type KeptOutput, outcomeOfAbort } from "../records/abort-outcome.ts";
 import type { Outcome } from "../records/outcome.ts";
 import type { ProcessRecord } from "../records/process.ts";
 import type { RunContext } from "../records/run-context.ts";
 import { commandEnv } from "./command-env.ts";
 import type { ProbeWalls } from "./environments/bubblewrap.ts";
 import type { ScopeLocks } from "./environments/scope-locks.ts";
-import { type PreparedScript, prepareScript, type ScriptPlace, type ScriptWork } from "./prepare-script.ts";
+import {
+  MAX_RESULT_BYTES,
+  OUTPUT_VARIABLE,
+  type PreparedScript,
+  prepareScript,
+  type ScriptPlace,
+  type ScriptWork,
+} from "./prepare-script.ts";
 import { type CommandDeps, reasonOf, runCommand } from "./run-command.ts";
-import { outcomeOfAbort, outcomeOfPreflight } from "./script-outcome.ts";
+import { outcomeOfPreflight } from "./script-outcome.ts";
 import { closeWorkspace, openWorkspace } from "./workspace.ts";
 
 export interface ScriptDeps extends ScriptPlace, CommandDeps {
@@ -45,8 +55,8 @@ export async function runScript(
   let workspace: string | undefined;
   try {
     prepared = await prepareScript(deps, work);
-    env = commandEnv({ ...deps, ...ctx, jobEnv: work.env, timezone: work.timezone });
-    if (!prepared.workdir) workspace = await openWorkspace(deps.workspacesFolder, ctx.run.id);
+    if (!prepared.workdir || work.onEnd) workspace = await openWorkspace(deps.workspacesFolder, ctx.run.id);
+    env = commandEnv({ ...deps, ...ctx, ...envOf(work, workspace && join(workspace, OUTPUT_FILE)) });
   } catch (error) {
     return outcomeOfPreflight(error);
   }
@@ -54,18 +64,57 @@ export async function runScript(
   const cwd = prepared.workdir ?? workspace ?? deps.workspacesFolder;
   let outcome: Outcome | undefined;
   try {
-    const own = { ...deps, redact: redactWith(deps.redact, work.env, env) };
+    const own = { ...deps, redact: redactWith(deps.redact, work, env) };
     const run = { ctx, record: (process: ProcessRecord) => record(process, sha256) };
-    outcome = await runCommand(own, { command, args, cwd, env }, run);
+    const onExit = work.onEnd && tellEnd(work.onEnd, { redact: own.redact, file: env[OUTPUT_VARIABLE] });
+    outcome = await runCommand(own, { command, args, cwd, env, onExit }, run);
     return outcome;
   } finally {
     if (workspace) await leaveWorkspace(workspace, outcome, ctx);
   }
 }
 
+/** Whose variables a script gets; with the file for its result, where somebody wants one. */
+export function envOf(work: ScriptWork, outputPath: string | undefined) {
+  const output = work.onEnd && outputPath !== undefined ? { [OUTPUT_VARIABLE]: outputPath } : {};
+  return {
+    jobEnv: work.env,
+    literalEnv: { ...work.literalEnv, ...output },
+    timezone: work.timezone,
+  };
+}
+
+/** In the run's workspace; read and removed at once, so that a failed run leaves no folder for its sake. */
+const OUTPUT_FILE = ".nightshift-output";
+
+function tellEnd(
+  onEnd: NonNullable<ScriptWork["onEnd"]>,
+  { redact, file }: { redact: Redact; file: string | undefined },
+): (kept: KeptOutput, exitCode: number | undefined) => void {
+  return (kept, exitCode) => {
+    const bytes = file === undefined ? undefined : takeFile(file);
+    onEnd({ ...kept, exitCode, file: bytes && redact(bytes.subarray(0, MAX_RESULT_BYTES).toString("utf8")) });
+  };
+}
+
+/** Undefined where the script wrote none. A home is local: reading at once costs less than a wait (script-path I2). */
+function takeFile(file: string): Buffer | undefined {
+  try {
+    const bytes = readFileSync(file);
+    rmSync(file, { force: true });
+    return bytes;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Values of the job's own secrets are hidden too, also those it names by `${NAME}`. */
-export function redactWith(redact: Redact, jobEnv: ScriptWork["env"], env: Record<string, string>): Redact {
-  const secrets = Object.keys(jobEnv)
+export function redactWith(
+  redact: Redact,
+  work: Pick<ScriptWork, "env" | "literalEnv">,
+  env: Record<string, string>,
+): Redact {
+  const secrets = Object.keys({ ...work.env, ...work.literalEnv })
     .filter(isSecretName)
     .map((name) => env[name] ?? "");
   if (secrets.length === 0) return redact;

@@ -6,13 +6,13 @@
 import { linkAbort } from "../kernel/abort.ts";
 import type { Redact } from "../kernel/redact.ts";
 import type { Clock } from "../kernel/time.ts";
+import type { KeptOutput } from "../records/abort-outcome.ts";
 import type { ProcessIdentity } from "../records/process.ts";
 import type { RunContext } from "../records/run-context.ts";
 import { type Capture, captureStream, STDERR_LIMIT, STDOUT_LIMIT } from "./capture.ts";
 import { type LiveLog, makeLiveLog } from "./live-log.ts";
 import { type MarkIndex, makeMarkIndex } from "./mark-index.ts";
 import { groupMembers, readProcess } from "./process-table.ts";
-import type { KeptOutput } from "./script-outcome.ts";
 import type { CommandExit, HeldProcess } from "./spawn-held.ts";
 import { DEFAULT_GRACE_MS, type Ended, endRun, findLeftovers } from "./terminate.ts";
 

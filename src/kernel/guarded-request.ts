@@ -2,7 +2,7 @@
 //
 // I1. A host is resolved once, every address of it is judged, and the connection is made to those addresses only:
 //     a second answer of the name server (rebinding) is never asked for.
-// I2. Each redirect is judged like the first URL. A POST or PUT follows only 307 and 308, since they keep it.
+// I2. Each redirect is judged like the first URL. What may change something follows only 307 and 308, since they keep it.
 // I3. The answer says whether anything may have arrived (law 4): nothing is guessed from an error's text.
 // I4. Errors name the host, never the path or query: in a webhook's URL those are its password.
 
@@ -30,7 +30,7 @@ export interface RequestDeps {
 }
 
 export interface GuardedRequest {
-  method: "GET" | "POST" | "PUT";
+  method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
   url: URL;
   headers: Readonly<Record<string, string>>;
   /** Sent to the first origin only, never to where it redirects. */
@@ -115,16 +115,19 @@ async function follow(
   }
 }
 
+const isReading = ({ method }: GuardedRequest) => method === "GET" || method === "HEAD";
+
 /** 304 and 300 lead nowhere by themselves: a GET takes them as its answer. */
-function isRedirect({ method }: GuardedRequest, { status }: Answered): boolean {
-  return method !== "GET" ? status >= 300 && status <= 399 : [301, 302, 303, 307, 308].includes(status);
+function isRedirect(request: GuardedRequest, { status }: Answered): boolean {
+  return !isReading(request) ? status >= 300 && status <= 399 : [301, 302, 303, 307, 308].includes(status);
 }
 
-function redirectTarget({ method }: GuardedRequest, { url, status, headers }: Answered): URL | string {
+function redirectTarget(request: GuardedRequest, { url, status, headers }: Answered): URL | string {
   const location = headers.location ?? "";
-  const isKept = method === "GET" || status === 307 || status === 308;
+  const { method } = request;
+  const isKept = isReading(request) || status === 307 || status === 308;
   if (!isKept || !URL.canParse(location, url.href))
-    return method !== "GET"
+    return !isReading(request)
       ? `${url.host} answered ${status}: a ${method} is not repeated elsewhere; set the final URL`
       : `${url.host} answered ${status} without an address to go to`;
   const next = new URL(location, url.href);

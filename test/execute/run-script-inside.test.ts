@@ -5,7 +5,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { makeScopeLocks } from "../../src/execute/environments/scope-locks.ts";
-import type { ScriptWork } from "../../src/execute/prepare-script.ts";
+import type { ScriptEnd, ScriptWork } from "../../src/execute/prepare-script.ts";
 import { runScriptInside, type ScriptEnvironment } from "../../src/execute/run-script-inside.ts";
 import type { EnvironmentSpec } from "../../src/records/environment-spec.ts";
 import type { Outcome } from "../../src/records/outcome.ts";
@@ -171,6 +171,22 @@ describe.each(kinds)("a script in $name", ({ name, whyNot, spec }) => {
         state: "failed",
         error: { code: "spawn", message: expect.stringContaining("there is no no-such-interpreter in ") },
       });
+    },
+  );
+
+  test.skipIf(whyNot)(
+    "a command's result comes out of $NIGHTSHIFT_OUTPUT, and its values are not code",
+    async () => {
+      const inside = await openInside(spec());
+      const ends: ScriptEnd[] = [];
+      const work = {
+        command: 'echo said; printf %s "$NIGHTSHIFT_VALUE_1" > "$NIGHTSHIFT_OUTPUT"',
+        literalEnv: { NIGHTSHIFT_VALUE_1: "$(id) ${HOME}" },
+        onEnd: (end: ScriptEnd) => void ends.push(end),
+      };
+
+      expect(await inside.run("say", { work })).toMatchObject({ state: "succeeded", output: "said\n" });
+      expect(ends).toMatchObject([{ exitCode: 0, stdout: "said\n", file: "$(id) ${HOME}" }]);
     },
   );
 

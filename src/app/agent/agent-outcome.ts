@@ -3,8 +3,8 @@
 import { type FinalReply, readFinalReply } from "../../agent/loop/final-reply.ts";
 import type { LoopEnd } from "../../agent/loop/loop-types.ts";
 import { classOfModelError } from "../../agent/models/model-error.ts";
-import { outcomeOfAbort } from "../../execute/script-outcome.ts";
 import { isFault } from "../../kernel/errors.ts";
+import { outcomeOfAbort } from "../../records/abort-outcome.ts";
 import type { ModelErrorClass } from "../../records/model.ts";
 import type { Outcome, Usage } from "../../records/outcome.ts";
 import type { AbortReason } from "../../records/run-context.ts";

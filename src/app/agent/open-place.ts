@@ -56,7 +56,7 @@ export async function openPlace(
     keptFolder: keptFolder(context.home.paths, key),
   };
   const { allowed } = folders;
-  const redact = redactWith(commands.redact, job.env, env);
+  const redact = redactWith(commands.redact, job, env);
   // A skill that a run could change would instruct the next one.
   const hide = {
     ...{ folders: [context.home.paths.root], except: allowed },

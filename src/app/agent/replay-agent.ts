@@ -8,7 +8,7 @@ import { runLoop } from "../../agent/loop/run-loop.ts";
 import type { Difference } from "../../agent/relay/cassette-lines.ts";
 import { firstRequest } from "../../agent/relay/first-request.ts";
 import { type Cassette, openCassette } from "../../agent/relay/open-cassette.ts";
-import { outcomeOfAbort } from "../../execute/script-outcome.ts";
+import { outcomeOfAbort } from "../../records/abort-outcome.ts";
 import type { AgentWork } from "../../records/agent-work.ts";
 import type { Job } from "../../records/job.ts";
 import type { CallModel, ToolSpec } from "../../records/model.ts";

@@ -5,8 +5,8 @@
 
 import type { ScriptReport } from "../../agent/prompt/assemble-prompt.ts";
 import { readWakeGate } from "../../agent/prompt/wake-gate.ts";
-import { outcomeOfAbort } from "../../execute/script-outcome.ts";
 import { isFault, sayFault } from "../../kernel/errors.ts";
+import { outcomeOfAbort } from "../../records/abort-outcome.ts";
 import type { AgentWork, CommandRunner } from "../../records/agent-work.ts";
 import type { Message } from "../../records/conversation.ts";
 import type { Job } from "../../records/job.ts";

@@ -39,7 +39,7 @@ export async function runCommandAgent(
   let outcome: Outcome | undefined;
   try {
     outcome = await runCommand(
-      { ...deps, redact: redactWith(deps.redact, job.env, env) },
+      { ...deps, redact: redactWith(deps.redact, job, env) },
       { command, args, cwd: workdir ?? workspace ?? "/", env, ...(stdin !== undefined && { stdin }) },
       { ctx, record: (process) => starter.record(process) },
     );
