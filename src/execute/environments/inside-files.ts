@@ -5,7 +5,7 @@
 
 import { Fault } from "../../kernel/errors.ts";
 import { DEFAULT_GRACE_MS, type EnvironmentDeps, type Place } from "./place.ts";
-import { type CallEnd, runCall } from "./run-call.ts";
+import { type CallEnd, DEFAULT_MAX_BYTES, runCall } from "./run-call.ts";
 
 /** Largest file read without a `maxBytes`. */
 export const DEFAULT_READ_BYTES = 64_000_000;
@@ -55,6 +55,7 @@ export async function runInside(deps: EnvironmentDeps, place: Place, run: Inside
     argv: ["sh", "-c", run.script, "sh", ...run.args],
     env: {},
     hasStdin: run.stdin !== undefined,
+    keepBytes: run.maxBytes ?? DEFAULT_MAX_BYTES,
   });
   const end = await runCall(
     { clock: deps.clock, graceMs: deps.graceMs ?? DEFAULT_GRACE_MS, cpuSampleMs: 60_000 },

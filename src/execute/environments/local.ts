@@ -123,7 +123,8 @@ function makePlace(deps: EnvironmentDeps, parts: Parts): Place {
   const isWalled = walled.prefix.length > 0;
   /** Nothing was launched, nothing can be left: looking through every process of the machine is dear. */
   let hasLaunched = false;
-  const knownOf = ({ pid, startTime }: Launched) => [{ pid, startTime, processGroup: pid }];
+  const knownOf = ({ pid, startTime }: Launched) =>
+    pid === undefined ? [] : [{ pid, startTime, processGroup: pid }];
   return {
     backend: "local",
     label: "local",
@@ -142,7 +143,7 @@ function makePlace(deps: EnvironmentDeps, parts: Parts): Place {
       return { survivors: survivors.length };
     },
     async cpuMs(callId, { pid }) {
-      return isWalled ? markedCpuMs(`NIGHTSHIFT_CALL_ID=${callId}`) : groupCpuMs(pid);
+      return isWalled || pid === undefined ? markedCpuMs(`NIGHTSHIFT_CALL_ID=${callId}`) : groupCpuMs(pid);
     },
     whyLost: async () => undefined,
     // Behind walls files are reached from behind them too: one truth about what is hidden.

@@ -22,6 +22,8 @@ export interface EnvironmentDeps {
   jobEnvNames: readonly string[];
   /** What programs of ours (docker, ssh) get: the node's own environment. Never a command's. */
   nodeEnv: Readonly<Record<string, string | undefined>>;
+  /** A variable of the node or of the home's `.env`: the keys of services. Default: `nodeEnv` alone. */
+  variable?: ((name: string) => string | undefined) | undefined;
   /** The run's workdir or workspace on this machine, absolute. */
   workdir: string;
   /** Stands for the scope that keeps its files (scope-locks.ts); undefined = the run's own. */
@@ -47,7 +49,7 @@ export type EnvironmentCheck =
   | { usable: false; why: string; hint: string };
 
 /** What a check may look at: programs are found along `nodeEnv.PATH`. */
-export type CheckDeps = Pick<EnvironmentDeps, "nodeEnv" | "clock">;
+export type CheckDeps = Pick<EnvironmentDeps, "nodeEnv" | "clock" | "variable">;
 
 export const DEFAULT_GRACE_MS = 2_000;
 
@@ -57,8 +59,8 @@ export interface Launched {
   /** Absent with a terminal. */
   stderr: Readable | undefined;
   stdin: Writable | undefined;
-  /** On this machine: of the program itself, or of the client that carries it. */
-  pid: number;
+  /** On this machine: of the program itself, or of the client that carries it. Undefined = no process of ours does. */
+  pid: number | undefined;
   /** Kernel start time of that pid (process-table.ts); empty if it was gone already. */
   startTime: string;
   /** The program's end, or its client's. Never rejects. */
@@ -76,6 +78,8 @@ export interface LaunchRequest {
   /** Variables for this call alone. */
   env: Readonly<Record<string, string>>;
   hasStdin: boolean;
+  /** What is kept of each stream, its newest bytes: a place far away may leave out what was before. Undefined = all counts. */
+  keepBytes?: number;
   pty?: { columns: number; rows: number };
 }
 

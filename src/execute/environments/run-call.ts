@@ -14,7 +14,8 @@ import { signalNumber } from "./exit-code.ts";
 import type { Launched, Place } from "./place.ts";
 import { type ClosingWord, makeTrailerFilter, type TrailerFilter } from "./trailer.ts";
 
-const DEFAULT_MAX_BYTES = 1_000_000;
+/** Kept of each stream where a call says nothing. */
+export const DEFAULT_MAX_BYTES = 1_000_000;
 /** After an exit without a word (`exec program`): how long both streams must be silent, and how long that is awaited. */
 const QUIET_MS = 50;
 const DRAIN_MS = 2_000;

@@ -16,7 +16,7 @@ import type {
 import { readInside, writeInside } from "./inside-files.ts";
 import type { EnvironmentDeps, Launched, Place } from "./place.ts";
 import { DEFAULT_GRACE_MS } from "./place.ts";
-import { type CallEnd, DEFAULT_CPU_SAMPLE_MS, runCall } from "./run-call.ts";
+import { type CallEnd, DEFAULT_CPU_SAMPLE_MS, DEFAULT_MAX_BYTES, runCall } from "./run-call.ts";
 import { LONGEST_ARGUMENT, sessionArgv } from "./session-script.ts";
 import { spawnedOver } from "./spawned.ts";
 
@@ -99,7 +99,8 @@ async function exec(opened: Opened, command: string, options: ExecOptions): Prom
   const startedAt = deps.clock.monotonicMs();
   if (options.signal.aborted) return notStarted(session.cwd);
   const callId = deps.newId();
-  const launched = await launch(opened, { command, callId, options, isKept: true });
+  const keepBytes = options.maxBytes ?? DEFAULT_MAX_BYTES;
+  const launched = await launch(opened, { command, callId, options, keepBytes, isKept: true });
   const callDeps = {
     clock: deps.clock,
     // Asked for when it is needed: whoever is in a hurry shortens it meanwhile (L13).
@@ -174,6 +175,7 @@ interface Start {
   callId: string;
   options: Pick<ExecOptions, "cwd" | "env" | "signal"> & { stdin?: unknown; pty?: SpawnOptions["pty"] };
   isKept: boolean;
+  keepBytes?: number;
 }
 
 async function launch(opened: Opened, start: Start): Promise<Launched> {
@@ -210,6 +212,7 @@ async function launch(opened: Opened, start: Start): Promise<Launched> {
     argv,
     env: options.env ?? {},
     hasStdin: options.stdin !== undefined,
+    ...(start.keepBytes !== undefined && { keepBytes: start.keepBytes }),
     ...(options.pty && { pty: options.pty }),
   });
   hold(live, launched);
