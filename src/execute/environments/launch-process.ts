@@ -3,11 +3,11 @@
 // I1. Own session and process group; nothing is inherited but the environment given.
 // I2. Never a shell of ours in between: arguments arrive verbatim.
 
-import { spawn } from "node:child_process";
+import { type StdioOptions, spawn } from "node:child_process";
 import { closeSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { Fault } from "../../kernel/errors.ts";
-import type { PipePool } from "../pipe-pool.ts";
+import type { InputPipe, OutputPipe, PipePool } from "../pipe-pool.ts";
 import { processStartTime } from "../process-table.ts";
 import type { Launched } from "./place.ts";
 
@@ -21,27 +21,30 @@ export interface ProcessLaunch {
 
 /** Starts it. Throws Fault `environment.broken` when the machine would not. */
 export async function launchProcess(launch: ProcessLaunch): Promise<Launched> {
-  const pipes = await launch.pipes?.take();
+  const input = launch.hasStdin ? await launch.pipes?.takeInput() : undefined;
+  const outputs = await launch.pipes?.take();
   try {
-    return await start(launch, pipes?.map((pipe) => pipe.stream) as [Readable, Readable] | undefined, [
-      launch.hasStdin ? "pipe" : "ignore",
-      pipes?.[0].writeEnd ?? "pipe",
-      pipes?.[1].writeEnd ?? "pipe",
-    ]);
+    return await start(launch, { input, outputs });
   } catch (error) {
-    for (const pipe of pipes ?? []) pipe.stream.destroy();
+    for (const pipe of outputs ?? []) pipe.stream.destroy();
+    input?.stream.destroy();
     throw error;
   } finally {
-    for (const pipe of pipes ?? []) closeSync(pipe.writeEnd);
+    for (const pipe of outputs ?? []) closeSync(pipe.writeEnd);
+    if (input) closeSync(input.readEnd);
   }
 }
 
-async function start(
-  { argv, env }: ProcessLaunch,
-  streams: [Readable, Readable] | undefined,
-  stdio: ["pipe" | "ignore", "pipe" | number, "pipe" | number],
-): Promise<Launched> {
+/** Each is a pipe of ours, or what Node makes. */
+interface Pipes {
+  input: InputPipe | undefined;
+  outputs: [OutputPipe, OutputPipe] | undefined;
+}
+
+async function start({ argv, env, hasStdin }: ProcessLaunch, { input, outputs }: Pipes): Promise<Launched> {
   const [command = "", ...args] = argv;
+  const stdin = input?.readEnd ?? (hasStdin ? "pipe" : "ignore");
+  const stdio: StdioOptions = [stdin, outputs?.[0].writeEnd ?? "pipe", outputs?.[1].writeEnd ?? "pipe"];
   const child = spawn(command, args, { cwd: "/", env: { ...env }, detached: true, stdio });
   const failed = new Promise<Error>((resolve) => child.once("error", resolve));
   const { pid } = child;
@@ -54,24 +57,27 @@ async function start(
     );
   });
   child.on("error", () => {});
-  child.stdin?.on("error", () => {});
-  const [stdout, stderr] = streams ?? [child.stdout as Readable, child.stderr as Readable];
+  const toChild = input?.stream ?? child.stdin ?? undefined;
+  toChild?.on("error", () => {});
+  const stdout = outputs?.[0].stream ?? (child.stdout as Readable);
+  const stderr = outputs?.[1].stream ?? (child.stderr as Readable);
   return {
     stdout,
     stderr,
-    stdin: child.stdin ?? undefined,
+    stdin: toChild,
     pid,
     startTime,
     exited,
     drop() {
       stdout.destroy();
       stderr.destroy();
-      child.stdin?.destroy();
+      toChild?.destroy();
       if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
     },
     unref() {
       child.unref();
-      for (const stream of [stdout, stderr]) if ("unref" in stream) (stream.unref as () => void)();
+      for (const stream of [stdout, stderr, toChild])
+        if (stream && "unref" in stream) (stream.unref as () => void)();
     },
   };
 }
