@@ -5,8 +5,9 @@
 
 import * as z from "zod/mini";
 import { Fault, nearestWord } from "../kernel/errors.ts";
+import { ACCOUNT_KEYS, cloudSchemas } from "./cloud-specs.ts";
 import { type DocumentIssue, issuesOf } from "./document-issues.ts";
-import { described, durationSchema, text } from "./job-schema.ts";
+import { described, text } from "./job-schema.ts";
 import { knownKeysInCamelCase } from "./snake-case.ts";
 
 const limits = () =>
@@ -23,16 +24,6 @@ const scope = () =>
   );
 
 const network = () => described("none = no network at all.", z.optional(z.enum(["on", "none"])));
-
-const cloud = <Backend extends "modal" | "daytona">(backend: Backend) =>
-  z.strictObject({
-    backend: z.literal(backend),
-    image: text(),
-    scope: scope(),
-    limits: z.optional(limits()),
-    persist: described("Whether its files are kept for the next one.", z.optional(z.boolean())),
-    timeout: described("How long it may live.", z.optional(durationSchema)),
-  });
 
 const docker = () =>
   z.strictObject({
@@ -90,22 +81,17 @@ const makeSchemas = () => ({
   ssh: ssh(),
   singularity: z.strictObject({
     backend: z.literal("singularity"),
-    image: text(),
+    image: described("A file's whole path, an address (docker://…), or a name on Docker Hub.", text()),
     scope: scope(),
     network: network(),
     limits: z.optional(limits()),
-    persist: z.optional(z.boolean()),
+    persist: described(
+      "Whether what is written to the image is kept for the next run of the same scope.",
+      z.optional(z.boolean()),
+    ),
+    pull: described("When the image is fetched.", z.optional(z.enum(["missing", "never"]))),
   }),
-  modal: cloud("modal"),
-  daytona: cloud("daytona"),
-  vercel: z.strictObject({
-    backend: z.literal("vercel"),
-    runtime: z.optional(text()),
-    scope: scope(),
-    limits: z.optional(limits()),
-    persist: z.optional(z.boolean()),
-    timeout: z.optional(durationSchema),
-  }),
+  ...cloudSchemas(),
 });
 
 let made: ReturnType<typeof makeSchemas> | undefined;
@@ -131,6 +117,7 @@ type Specs = { [Name in Backend]: z.infer<ReturnType<typeof makeSchemas>[Name]> 
 export type LocalSpec = Specs["local"];
 export type DockerSpec = Specs["docker"];
 export type SshSpec = Specs["ssh"];
+export type SingularitySpec = Specs["singularity"];
 export type EnvironmentSpec = Specs[Backend];
 /** Cores, MB and processes; absent = none. */
 export type ResourceLimits = z.infer<ReturnType<typeof limits>>;
@@ -170,7 +157,7 @@ export function parseEnvironmentSpec(
 }
 
 function parse(input: EnvironmentInput, named: NamedEnvironments, via: readonly string[]): EnvironmentSpec {
-  if (typeof input !== "string") return parseMap(input);
+  if (typeof input !== "string") return via.length > 0 ? parseMap(input) : withoutAccount(parseMap(input));
   const word = input.trim();
   if (Object.hasOwn(named, word)) {
     const meant = named[word];
@@ -243,6 +230,16 @@ function parseMap(input: Readonly<Record<string, unknown>>): EnvironmentSpec {
   return parsed.data;
 }
 
+/** Of a map that a job brings along. */
+function withoutAccount(spec: EnvironmentSpec): EnvironmentSpec {
+  const found = ACCOUNT_KEYS.find((name) => name in spec);
+  if (!found) return spec;
+  throw invalid(
+    `${found} of ${spec.backend} stands in a job`,
+    "Name the environment under `environments` in config.yaml, and write its name here.",
+  );
+}
+
 function isBackend(word: string): word is Backend {
   return (BACKENDS as readonly string[]).includes(word);
 }
@@ -286,8 +283,10 @@ export function formatEnvironment(spec: EnvironmentSpec): string {
       const host = spec.host.includes(":") ? `[${spec.host}]` : spec.host;
       return `ssh:${spec.user ? `${spec.user}@` : ""}${host}${spec.port ? `:${spec.port}` : ""}`;
     }
-    case "vercel":
-      return spec.runtime ? `vercel:${spec.runtime}` : "vercel";
+    case "vercel": {
+      const { runtime, image } = spec;
+      return (runtime ?? image) ? `vercel:${runtime ?? image}` : "vercel";
+    }
     default:
       return `${spec.backend}:${spec.image}`;
   }

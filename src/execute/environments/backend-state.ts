@@ -5,6 +5,7 @@ import { engineState } from "./docker-check.ts";
 import { checkEnvironment } from "./index.ts";
 import type { CheckDeps, EnvironmentCheck } from "./place.ts";
 import { missingProgram } from "./programs.ts";
+import { singularityState } from "./singularity-check.ts";
 
 /** `usable` here means that nothing is missing on this machine; an image or a host may still not answer. Never throws. */
 export async function backendState(deps: CheckDeps, spec: EnvironmentSpec): Promise<EnvironmentCheck> {
@@ -15,6 +16,11 @@ export async function backendState(deps: CheckDeps, spec: EnvironmentSpec): Prom
       const why = missingProgram(spec, deps.nodeEnv.PATH ?? "");
       if (why) return { usable: false, why, hint: "Install the OpenSSH client." };
       return { usable: true, notes: ["`environment check` asks a host"] };
+    }
+    case "singularity": {
+      const why = missingProgram(spec, deps.nodeEnv.PATH ?? "");
+      if (why) return { usable: false, why, hint: "Install Apptainer." };
+      return singularityState(deps);
     }
     default:
       return checkEnvironment(deps, spec);

@@ -39,7 +39,10 @@ const TABLE: Table = {
     open: async (deps, spec) => (await import("./ssh.ts")).openSsh(deps, spec),
     check: async (deps, spec) => (await import("./ssh.ts")).checkSsh(deps, spec),
   },
-  singularity: notBuilt("singularity"),
+  singularity: {
+    open: async (deps, spec) => (await import("./singularity.ts")).openSingularity(deps, spec),
+    check: async (deps, spec) => (await import("./singularity-check.ts")).checkSingularity(deps, spec),
+  },
   modal: notBuilt("modal"),
   daytona: notBuilt("daytona"),
   vercel: notBuilt("vercel"),

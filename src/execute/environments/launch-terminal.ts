@@ -25,7 +25,7 @@ const PACKAGE: string = "@lydell/node-pty";
 
 export interface TerminalLaunch {
   argv: readonly string[];
-  env: Readonly<Record<string, string>>;
+  env: Readonly<Record<string, string | undefined>>;
   columns: number;
   rows: number;
 }
@@ -39,7 +39,7 @@ export async function launchTerminal(launch: TerminalLaunch): Promise<Launched> 
     cols: launch.columns,
     rows: launch.rows,
     cwd: "/",
-    env: { ...launch.env, TERM: "xterm-256color" },
+    env: { ...withoutAbsent(launch.env), TERM: "xterm-256color" },
     encoding: null,
   });
   const stdout = new PassThrough();
@@ -60,6 +60,12 @@ export async function launchTerminal(launch: TerminalLaunch): Promise<Launched> 
     drop: () => terminal.kill("SIGKILL"),
     unref: () => {},
   };
+}
+
+function withoutAbsent(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
 }
 
 async function loadTerminals(): Promise<TerminalModule> {

@@ -20,8 +20,12 @@ export interface LimitsReport {
 
 export interface AppliedLimits {
   report: LimitsReport;
-  /** Shell text that a process runs to come under the limits. Empty = none. */
+  /** Shell text that a process runs to come under the limits: both of what follows. Empty = none. */
   join: string;
+  /** To come into the control groups. A place that is entered by a program of ours lets that one join. */
+  joinGroups: string;
+  /** Those that the process sets for itself and what it starts. */
+  ulimits: string;
   /** Removes what was made; after the last process is gone. */
   remove(): Promise<void>;
 }
@@ -52,10 +56,13 @@ export async function applyLimits(
       report.enforced[name] = "rlimit";
     }
   }
-  const joins = made.map((folder) => `echo $$ >'${join(folder, "cgroup.procs")}' || exit 125`);
+  const groups = made.map((folder) => `echo $$ >'${join(folder, "cgroup.procs")}' || exit 125`);
+  const own = ulimits.map((text) => `${text} || exit 125`);
   return {
     report,
-    join: [...joins, ...ulimits.map((text) => `${text} || exit 125`)].join("\n"),
+    join: [...groups, ...own].join("\n"),
+    joinGroups: groups.join("\n"),
+    ulimits: own.join("\n"),
     async remove() {
       for (const folder of made) await rmdir(folder).catch(() => {});
     },
