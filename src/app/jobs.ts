@@ -151,7 +151,7 @@ export async function queueRun(
       id,
       dedupeKey: `manual/${id}`,
       attempt: 1,
-      kind: "job",
+      kind: job.work.kind === "workflow" ? "workflow" : "job",
       jobId: job.id,
       version: definition.version,
       parentId: undefined,

@@ -1,6 +1,7 @@
 // What a node is told at its start, and what others may ask of it.
 
 import type { AgentEvent } from "../records/agent-event.ts";
+import type { ExecutorRegistry } from "../records/executor.ts";
 import type { CloseAnswer } from "../records/ledger/claims.ts";
 import type { PassResult } from "../records/ledger/slots.ts";
 import type { Context } from "./context.ts";
@@ -26,6 +27,8 @@ export interface AgentOptions {
 export interface NodeOptions {
   context: Context;
   agent?: AgentOptions;
+  /** What tasks are done by. Default: none. */
+  executors?: ExecutorRegistry;
   /** Default: a new one. */
   id?: string;
   /** Entry of the watch thread; undefined = heartbeats on this thread. */

@@ -14,7 +14,6 @@ import type { CloseAnswer } from "../records/ledger/claims.ts";
 import type { PassResult } from "../records/ledger/slots.ts";
 import { makeRewindRules } from "../schedule/cursor-after.ts";
 import { openOutputFiles } from "../store/files/output-files.ts";
-import { agentWork } from "./agent-work.ts";
 import { cannotPrepare } from "./cannot-prepare.ts";
 import { makePlanClose } from "./close-run.ts";
 import type { Context } from "./context.ts";
@@ -24,16 +23,19 @@ import type { LiveRun } from "./live-run.ts";
 import { type NodeLoop, nodeLoops } from "./node-loops.ts";
 import type { NightshiftNode, NodeOptions, StopOptions, TickResult } from "./node-options.ts";
 import { nodeRecord } from "./node-record.ts";
+import { nodeWork } from "./node-work.ts";
+import { passUntilIdle } from "./pass-until-idle.ts";
 import { provablyDead, recover } from "./recovery.ts";
 import { recoveryDeps } from "./recovery-deps.ts";
 import { Runner } from "./runner.ts";
 import { Scheduler } from "./scheduler.ts";
-import { scriptDeps, scriptWork } from "./script-work.ts";
+import { scriptDeps } from "./script-work.ts";
 import { startsAtOnce } from "./starts-at-once.ts";
 import { Telling } from "./telling.ts";
 import { untilStored } from "./until-stored.ts";
 import { waitForChange } from "./wait-for-change.ts";
 import { inlineWatch, type Watch, workerWatch } from "./watch.ts";
+import type { WorkflowsOfNode } from "./workflow-work.ts";
 
 /** @source SEMANTICS L4 */
 export const LEASE_MS = 60 * SECOND;
@@ -78,6 +80,13 @@ async function once<T>(
   }
 }
 
+type Counted = { started: string[]; closedSlots: number };
+
+function count(done: Counted, { claimed, closedSlots }: PassResult): void {
+  done.started.push(...claimed.map(({ run }) => run.id));
+  done.closedSlots += closedSlots.reduce((sum, { slots }) => sum + slots.count, 0);
+}
+
 class Node implements NightshiftNode {
   readonly id: string;
   readonly #options: NodeOptions;
@@ -91,6 +100,7 @@ class Node implements NightshiftNode {
   readonly #loops: readonly NodeLoop[];
   readonly #maxParallelRuns: number;
   readonly #draining = new AbortController();
+  readonly #workflows: WorkflowsOfNode;
   readonly #telling: Telling;
   #unsubscribe = () => {};
   #stopped: Promise<void> | undefined;
@@ -113,14 +123,16 @@ class Node implements NightshiftNode {
     };
     this.#pipes = makePipePool(context.home.paths.runFolder);
     this.#watch = this.#makeWatch(deps);
-    const commands = scriptDeps(context, this.#pipes);
+    const { work, workflows, tasks } = nodeWork({
+      ...{ context, nodeId: this.id, commands: scriptDeps(context, this.#pipes), agent: options.agent ?? {} },
+      ...(options.executors && { executors: options.executors }),
+      giveUp: () => this.#runner.givesUp,
+      taskCount: () => this.#runner.taskCount,
+    });
+    this.#workflows = workflows;
     this.#runner = new Runner({
       ...context,
-      work: {
-        script: scriptWork(context, commands),
-        agent: agentWork({ context, commands, ...options.agent }),
-        ...context.work,
-      },
+      work,
       watch: this.#watch,
       planClose: makePlanClose(context, files),
       onFree: (live, answer) => this.#onFree(live, answer),
@@ -130,6 +142,7 @@ class Node implements NightshiftNode {
       rewindRules: makeRewindRules(context.parseJob),
       cannotPrepare: cannotPrepare(context),
       startsAtOnce: startsAtOnce(context),
+      tasks,
       capacity: () => (this.#runner.hasSuspect ? 0 : this.#maxParallelRuns - this.#runner.size),
       liveRuns: () => this.#runner.size,
       onClaimed: (claimed) => this.#runner.accept(claimed),
@@ -176,18 +189,26 @@ class Node implements NightshiftNode {
   async tick(): Promise<TickResult> {
     await this.#recover();
     await this.#definitions.syncOnce();
-    const done: { started: string[]; closedSlots: number } = { started: [], closedSlots: 0 };
+    const done: Counted = { started: [], closedSlots: 0 };
     for (;;) {
       const { result } = await this.#scheduler.passOnce();
-      done.started.push(...result.claimed.map(({ run }) => run.id));
-      done.closedSlots += result.closedSlots.reduce((sum, { slots }) => sum + slots.count, 0);
-      await this.#runner.whenIdle();
+      count(done, result);
+      await this.#passUntilIdle(done);
       // What found no place, or waited for its job's live run, has its turn now.
       if (result.claimed.length === 0 && !result.hasMore) break;
     }
     await tellHeldNews(this.#context);
     await this.#outbox.drain(this.#draining.signal);
     return done;
+  }
+
+  /** A workflow's tasks become ready while it runs. */
+  #passUntilIdle(done: Counted | undefined, onlyRun?: string): Promise<void> {
+    return passUntilIdle({
+      ...{ context: this.#context, runner: this.#runner },
+      passOnce: () => this.#scheduler.passOnce(onlyRun),
+      onPassed: ({ result }) => done && count(done, result),
+    });
   }
 
   /** Waits its turn while another run of the job is live. */
@@ -202,13 +223,13 @@ class Node implements NightshiftNode {
       if (!isWaiting || signal.aborted) return false;
       await waitForChange(this.#context, { signal });
     }
-    await this.#endedOrCancelled(signal);
+    await this.#endedOrCancelled(runId, signal);
     await this.#outbox.drain(this.#draining.signal);
     return true;
   }
 
   /** What runs here ends by itself, or because somebody asked: whoever called, or a cancel in the ledger (L11). */
-  async #endedOrCancelled(signal: AbortSignal): Promise<void> {
+  async #endedOrCancelled(runId: string, signal: AbortSignal): Promise<void> {
     const { ledger, log } = this.#context;
     const interrupt = () => this.#runner.cancelAll(messageOf(signal.reason));
     const readCancels = () =>
@@ -219,7 +240,7 @@ class Node implements NightshiftNode {
     signal.addEventListener("abort", interrupt, { once: true });
     if (signal.aborted) interrupt();
     try {
-      await this.#runner.whenIdle();
+      await this.#passUntilIdle(undefined, runId);
     } finally {
       unsubscribe();
       signal.removeEventListener("abort", interrupt);
@@ -252,6 +273,7 @@ class Node implements NightshiftNode {
 
   #onChange(): void {
     this.#scheduler.nudge();
+    this.#workflows.nudge();
     setImmediate(() => this.#outbox.nudge()); // A start must not wait for the outbox's transaction (SQLite has one).
     this.#runner
       .readCancels(this.id)
@@ -259,6 +281,7 @@ class Node implements NightshiftNode {
   }
 
   #onFree(live: LiveRun, answer: CloseAnswer): void {
+    this.#workflows.wake(live.claimed.run.parentId);
     this.#scheduler.nudge();
     this.#outbox.nudge();
     void this.#telling.tell();

@@ -40,7 +40,10 @@ export function planClosing(input: ClosingInput): ClosingPlan {
 function stateOf({ outcome, hasBegun }: ClosingInput): { state: TerminalState; reason: string | undefined } {
   switch (outcome.state) {
     case "succeeded":
-      return { state: "succeeded", reason: outcome.reason ?? (outcome.isSilent ? "silent" : undefined) };
+      return {
+        state: outcome.isPartial ? "partiallySucceeded" : "succeeded",
+        reason: outcome.reason ?? (outcome.isSilent ? "silent" : undefined),
+      };
     case "failed":
       return { state: hasBegun ? "failed" : "blocked", reason: outcome.error.code };
     case "cancelled":
@@ -56,6 +59,8 @@ function stateOf({ outcome, hasBegun }: ClosingInput): { state: TerminalState; r
 
 function nextAttempt(input: ClosingInput, state: TerminalState): NextAttempt | undefined {
   const { run, outcome, attempts, finishedAt } = input;
+  // Its workflow decides what follows (peers.md §5.2).
+  if (run.parentId !== undefined) return undefined;
   const followUp = { id: input.nextId, idempotencyKey: run.idempotencyKey };
   const isStopped = outcome.state === "cancelled" && outcome.by === "nodeStopped";
   if (state === "unknown" || isStopped) {

@@ -22,7 +22,7 @@ import { LiveRun } from "./live-run.ts";
 import { untilStored } from "./until-stored.ts";
 import type { Watch } from "./watch.ts";
 import type { WatchReport } from "./watch-protocol.ts";
-import { preflightFailure, unsupportedWork, type WorkTable } from "./work.ts";
+import { preflightFailure, unsupportedWork, type WorkEnd, type WorkTable } from "./work.ts";
 
 /** What the runner asks of the composition root once a run has an outcome. */
 export type CloseRun = (input: {
@@ -89,15 +89,30 @@ export class Runner {
     return untilStored(this.#deps, what, call, this.#giveUp.signal);
   }
 
-  /** How many runs hold a place. */
+  /** How many runs hold a place; tasks of queues and what belongs to a workflow have places of their own. */
   get size(): number {
-    return this.#live.size;
+    let count = 0;
+    for (const live of this.#live.values()) if (live.claimed.run.queue === undefined) count += 1;
+    return count;
+  }
+
+  /** How many tasks of queues run. */
+  get taskCount(): number {
+    let count = 0;
+    for (const { claimed } of this.#live.values())
+      if (claimed.run.queue !== undefined && claimed.run.kind !== "workflow") count += 1;
+    return count;
   }
 
   /** Whether a suspect runs: then it runs alone (L7). */
   get hasSuspect(): boolean {
     for (const live of this.#live.values()) if (live.claimed.run.isSuspect) return true;
     return false;
+  }
+
+  /** Aborts when waiting for the store must end: the process is about to exit. */
+  get givesUp(): AbortSignal {
+    return this.#giveUp.signal;
   }
 
   /** Begins to work on what a pass has claimed. Returns at once. */
@@ -161,6 +176,9 @@ export class Runner {
   async stop(options: { graceMs: number; giveUpMs: number; hurry: AbortSignal }): Promise<void> {
     if (this.#isStopping) return this.whenIdle();
     this.#isStopping = true;
+    // A workflow only waits for its tasks: it goes back to the queue at once, and its tasks get their grace.
+    for (const live of this.#live.values())
+      if (live.claimed.run.kind === "workflow") live.abort({ kind: "nodeStopped" });
     const idle = this.whenIdle();
     const wait = linkAbort(options.hurry);
     try {
@@ -215,9 +233,12 @@ export class Runner {
   async #run(live: LiveRun): Promise<void> {
     let answer: CloseAnswer = "lost";
     try {
-      const outcome = await this.#work(live);
+      const end = await this.#work(live);
       this.#deps.watch.remove([live.claim.runId]);
-      answer = await this.#close(live, outcome).catch((error) => this.#closeUnstorable(live, error));
+      answer =
+        end.state === "yielded"
+          ? await this.#yield(live, end)
+          : await this.#close(live, end).catch((error) => this.#closeUnstorable(live, error));
     } catch (error) {
       // Only a store that is out of reach while the node stops leads here: the lease runs out, and the heir says `unknown`.
       this.#deps.log.error("run-not-closed", { runId: live.claim.runId, error: messageOf(error) });
@@ -239,7 +260,22 @@ export class Runner {
     });
   }
 
-  async #work(live: LiveRun): Promise<Outcome> {
+  async #yield(
+    live: LiveRun,
+    { queue, admission }: Extract<WorkEnd, { state: "yielded" }>,
+  ): Promise<CloseAnswer> {
+    const options = {
+      now: this.#deps.clock.now(),
+      ...(queue !== undefined && { queue }),
+      ...(admission && { admission }),
+    };
+    const isGiven = await this.#stored("give a workflow back", () =>
+      this.#deps.ledger.yieldRun(live.claim, options),
+    );
+    return isGiven ? "closed" : "lost";
+  }
+
+  async #work(live: LiveRun): Promise<WorkEnd> {
     const { definition } = live.claimed;
     try {
       live.job = jobOfRun(this.#deps, live.claimed);

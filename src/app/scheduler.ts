@@ -50,6 +50,8 @@ export interface SchedulerDeps {
   cannotPrepare: PassRequest["cannotPrepare"];
   /** Default: no run does. */
   startsAtOnce?: NonNullable<PassRequest["startsAtOnce"]>;
+  /** Which queued tasks start here (W4). Default: none. */
+  tasks?: NonNullable<PassRequest["tasks"]>;
   /** Places free for further runs. */
   capacity(): number;
   liveRuns(): number;
@@ -166,7 +168,7 @@ export class Scheduler {
   }
 
   #request(now: Instant, node: PassRequest["node"] & {}): PassRequest {
-    const { nodeId, leaseMs, decide, digest, cannotPrepare, startsAtOnce } = this.#deps;
+    const { nodeId, leaseMs, decide, digest, cannotPrepare, startsAtOnce, tasks } = this.#deps;
     const isStopping = this.#stop.signal.aborted;
     const capacity = isStopping ? 0 : Math.max(0, this.#deps.capacity());
     return {
@@ -180,6 +182,7 @@ export class Scheduler {
         leaseMs,
       },
       ...{ decide, digest, cannotPrepare, ...(startsAtOnce && { startsAtOnce }) },
+      ...(tasks && !isStopping && { tasks }),
     };
   }
 

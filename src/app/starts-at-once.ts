@@ -5,13 +5,15 @@ import type { PassRequest } from "../records/ledger/slots.ts";
 import type { Context } from "./context.ts";
 
 /**
- * Tasks whose executor is part of this program. Not slots on PostgreSQL: their start is counted on the job's cursor,
- * which other nodes lock before the run, not after it.
+ * Workflows, and tasks whose executor is part of this program. Not slots on PostgreSQL: their start is counted on the
+ * job's cursor, which other nodes lock before the run, not after it. A workflow that had begun goes on in any case.
  */
 export function startsAtOnce(
   context: Pick<Context, "ledger" | "parseJob" | "work">,
 ): NonNullable<PassRequest["startsAtOnce"]> {
   return (run, definition) => {
+    if (run.kind === "workflow" && (run.startedAt !== undefined || run.slot === undefined)) return true;
+    if (run.kind === "workflow") return context.ledger.engine === "sqlite";
     if (!definition || !context.work.task) return false;
     if (context.ledger.engine === "postgres" && run.slot !== undefined) return false;
     try {

@@ -7,6 +7,7 @@ import { outcomeOfAbort } from "../records/abort-outcome.ts";
 import type { Definition } from "../records/definition.ts";
 import type { Job, Work } from "../records/job.ts";
 import type { Outcome } from "../records/outcome.ts";
+import type { Admission } from "../records/run.ts";
 import type { RunContext } from "../records/run-context.ts";
 import { systemClock } from "./system.ts";
 
@@ -17,7 +18,10 @@ export interface WorkInput {
 }
 
 /** Does the work. Calls `ctx.begin` before its first side effect, heeds `ctx.signal`, and never leaves anything running. */
-export type DoWork = (input: WorkInput, ctx: RunContext) => Promise<Outcome>;
+export type DoWork = (input: WorkInput, ctx: RunContext) => Promise<WorkEnd>;
+
+/** `yielded`: a workflow goes back to the queue as it is, since its node stops or its group is full. */
+export type WorkEnd = Outcome | { state: "yielded"; queue?: string; admission?: Admission };
 
 export type WorkTable = Partial<Record<Work["kind"], DoWork>>;
 
@@ -104,6 +108,6 @@ export function preflightFailure(message: string): Outcome {
 
 /** Whether this version can do such work at all; the sentence says why not. */
 export function unsupportedWork(table: WorkTable, work: Work): string | undefined {
-  if (work.kind === "script" || work.kind === "agent" || table[work.kind]) return undefined;
+  if (work.kind !== "task" || table[work.kind]) return undefined;
   return `this version of Nightshift cannot run ${work.kind} jobs yet`;
 }

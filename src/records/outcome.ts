@@ -27,6 +27,8 @@ export type Outcome =
       isSilent: boolean;
       reason?: string;
       result?: unknown;
+      /** A workflow whose failures were all handled: `partiallySucceeded`. */
+      isPartial?: boolean;
     })
   | (OutcomeBase & { state: "failed"; error: OutcomeError })
   | (OutcomeBase & { state: "cancelled"; by: string })

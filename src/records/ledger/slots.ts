@@ -46,6 +46,8 @@ export interface RunSlot {
   startBy?: Instant;
   effects: Effects;
   isExclusive: boolean;
+  /** Its work is a workflow, which may be given back after it has begun. */
+  isWorkflow?: boolean;
 }
 
 /** One slot (`first` = `last`) or a stretch of slots that did not run: becomes one row. */

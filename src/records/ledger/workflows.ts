@@ -7,6 +7,7 @@
 //     view: the nodes of one store share a queue's width exactly (W4).
 
 import type { Instant } from "../../kernel/time.ts";
+import type { NewDelivery } from "../delivery.ts";
 import type { Outcome } from "../outcome.ts";
 import type { Claim, Resolution, Run, TerminalState } from "../run.ts";
 import type { NewRun } from "./claims.ts";
@@ -45,6 +46,8 @@ export interface ProgressRecord {
   endings?: readonly TaskEnding[];
   /** Rows that shall end: waiting ones at once, live ones are asked. */
   cancels?: readonly { runId: string; by: string }[];
+  /** Questions to people. */
+  deliveries?: readonly NewDelivery[];
 }
 
 export interface TaskView {

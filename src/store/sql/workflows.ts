@@ -5,6 +5,7 @@ import type { Claim, Resolution, Run } from "../../records/run.ts";
 import { columnList, decode, decodeRun, RESOLUTION, RUN } from "./codecs.ts";
 import type { Columns } from "./columns.ts";
 import { isLive, isPending, requestCancels } from "./endings.ts";
+import { insertDeliveries } from "./outbox-rows.ts";
 import { insertRuns } from "./run-rows.ts";
 import { type Store, type Transaction, write } from "./store.ts";
 
@@ -55,6 +56,7 @@ async function recordProgress(store: Store, record: ProgressRecord): Promise<"re
     await insertTasks(tx, record);
     await endWaiting(tx, record, record.endings ?? []);
     await cancelTasks(tx, record);
+    await insertDeliveries(tx, record.deliveries ?? [], record.now);
     return "recorded";
   });
   const isSeen = (record.tasks ?? []).some(({ state }) => state === undefined) || record.cancels?.length;

@@ -1,0 +1,75 @@
+// What a node can do, and which queued tasks it takes: kinds of work, workflows, admission.
+
+import { callExecutor } from "../orchestrate/executors/call-executor.ts";
+import type { AdmitSettings } from "../orchestrate/queues/admit.ts";
+import type { ExecutorRegistry } from "../records/executor.ts";
+import type { PassRequest } from "../records/ledger/slots.ts";
+import type { Run } from "../records/run.ts";
+import type { AgentDeps } from "./agent/agent-deps.ts";
+import { agentWork } from "./agent-work.ts";
+import type { Context } from "./context.ts";
+import { scriptWork } from "./script-work.ts";
+import type { WorkTable } from "./work.ts";
+import { type WorkflowsOfNode, workflowsOfNode } from "./workflow-work.ts";
+import { makeAdmitTasks } from "./workflows/admit-tasks.ts";
+
+export interface NodeWorkDeps {
+  context: Context;
+  nodeId: string;
+  commands: AgentDeps["commands"];
+  agent: Omit<AgentDeps, "context" | "commands">;
+  /** Default: none. */
+  executors?: ExecutorRegistry;
+  /** Aborts when waiting for the store must end. */
+  giveUp(): AbortSignal;
+  /** How many tasks of queues run here. */
+  taskCount(): number;
+}
+
+export interface NodeWork {
+  work: WorkTable;
+  workflows: WorkflowsOfNode;
+  tasks: NonNullable<PassRequest["tasks"]>;
+}
+
+export function nodeWork(deps: NodeWorkDeps): NodeWork {
+  const { context, commands, agent, executors = NO_EXECUTORS, giveUp } = deps;
+  const { orchestrator, queues } = context.config;
+  const settings = (): AdmitSettings => ({ queues, maxConcurrent: orchestrator.maxConcurrentTasks });
+  const taskCapacity = () => orchestrator.maxConcurrentTasks - deps.taskCount();
+  const workflows = workflowsOfNode({
+    ...{ context, executors, giveUp, settings, taskCapacity },
+    offlineExecutors: () => NONE_OFFLINE,
+    chooseVersion: () => undefined,
+    call: (executor, { params, env, task }, ctx) =>
+      callExecutor(executor, {
+        ...{ params, env, workdir: task.workdir, environment: task.environment },
+        ...{ timezone: context.zone, timeoutMs: task.timeoutMs, clock: context.clock, ctx },
+      }),
+  });
+  return {
+    work: {
+      script: scriptWork(context, commands),
+      agent: agentWork({ context, commands, ...agent }),
+      workflow: workflows.work,
+      ...context.work,
+    },
+    workflows,
+    tasks: {
+      admit: makeAdmitTasks({
+        ...{ settings, capacity: taskCapacity, nodeId: deps.nodeId },
+        lacks: (_run: Run) => undefined,
+      }),
+      rated: queues.filter(({ rate }) => rate).map(({ name }) => name),
+    },
+  };
+}
+
+const NONE_OFFLINE: ReadonlySet<string> = new Set();
+
+const NO_EXECUTORS: ExecutorRegistry = {
+  list: async () => [],
+  named: async () => [],
+  problems: async () => [],
+  close: async () => {},
+};

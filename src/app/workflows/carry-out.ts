@@ -1,0 +1,123 @@
+// Carrying out what the graph decided: attempts begin, stop, wait for people, and everything that ended has a row (law 1).
+
+import type { Decision, UnitState } from "../../orchestrate/graph/progress.ts";
+import { renderUnit } from "../../orchestrate/graph/render-unit.ts";
+import { executorAt } from "../../orchestrate/graph/scope.ts";
+import type { NewTask } from "../../records/ledger/workflows.ts";
+import type { Outcome } from "../../records/outcome.ts";
+import type { Run } from "../../records/run.ts";
+import { startInline } from "./inline-task.ts";
+import { type LiveWorkflow, plannedOf } from "./live-workflow.ts";
+import { standIns } from "./secret-stand-ins.ts";
+import { attemptRow, bareRow } from "./task-rows.ts";
+
+type Of<Kind extends Decision["kind"]> = Extract<Decision, { kind: Kind }>;
+
+/** `before` is the unit as it stood before the decision was applied. */
+export function carryOut(live: LiveWorkflow, decision: Decision, before: UnitState | undefined): undefined {
+  switch (decision.kind) {
+    case "start":
+      return startAttempt(live, decision);
+    case "stop":
+      return stopAttempt(live, decision);
+    case "wait":
+      return putWaiting(live, decision);
+    case "end":
+      return putEnd(live, decision, before);
+    default:
+      return;
+  }
+}
+
+function startAttempt(live: LiveWorkflow, { unit, attempt, executor: position, at }: Of<"start">): undefined {
+  const { deps, ctx, progress, started } = live;
+  const planned = plannedOf(live, unit);
+  const secrets = standIns(Object.keys(planned.secretStandIns));
+  const rendered = renderUnit(started.plan, progress, { unit, now: at, secrets });
+  const refusal = rendered.ok ? overBudget(live) : `a template cannot be filled: ${rendered.message}`;
+  if (!rendered.ok || refusal !== undefined) {
+    const error = { code: rendered.ok ? "budget" : "template", message: refusal ?? "" };
+    live.note({ kind: "ended", unit, at, attempt, outcome: { state: "failed", error } });
+    return;
+  }
+  const { task } = planned;
+  const place = { root: ctx.run, unit, attempt, id: live.newId(), now: at };
+  const name = executorAt(planned, position);
+  const { idempotencyKey: key, params, env } = rendered.value;
+  const running = live.inline.size;
+  const inline = name === undefined ? undefined : deps.inlineExecutor({ task, name, running, key });
+  if (inline) {
+    const run = runLike(ctx.run, { ...bareRow(place, task), idempotencyKey: key });
+    const { clock } = deps.context;
+    const call = () => deps.call(inline, { params, env, task }, inlineTask.ctx);
+    const inlineTask = startInline({ call, run, unit, clock, parent: ctx, timeoutMs: task.timeoutMs });
+    live.inline.set(unit, inlineTask);
+    return;
+  }
+  const admission = deps.admissionFor({ task, executor: name, key });
+  live.writer.task(attemptRow(place, { task, rendered: rendered.value, executor: name }, admission));
+  live.open.set(place.id, { unit, attempt });
+}
+
+/** `budget.spawns`: how many attempts a run may start in all. */
+function overBudget({ started, progress }: LiveWorkflow): string | undefined {
+  const { spawns } = started.workflow.budget;
+  if (spawns === undefined) return undefined;
+  const count = [...progress.units.values()].reduce((sum, { attempt }) => sum + attempt, 0);
+  return count > spawns ? `the workflow's budget of ${spawns} started tasks is spent` : undefined;
+}
+
+function stopAttempt(live: LiveWorkflow, { unit, why }: Of<"stop">): undefined {
+  const inline = live.inline.get(unit);
+  if (inline) inline.stop({ kind: "cancel", by: why });
+  else for (const [runId, one] of live.open) if (one.unit === unit) live.writer.cancel(runId, why);
+}
+
+function putWaiting(live: LiveWorkflow, { unit, reason, at }: Of<"wait">): undefined {
+  if (reason !== "approval" && reason !== "time") return;
+  const { task, work } = { ...plannedOf(live, unit), work: plannedOf(live, unit).task.work };
+  const place = { root: live.ctx.run, unit, attempt: 1, id: live.newId(), now: at };
+  live.writer.task({ ...bareRow(place, task), state: "waiting", reason });
+  live.open.set(place.id, { unit, attempt: 1 });
+  if (work.kind !== "approval") return;
+  const rendered = renderUnit(live.started.plan, live.progress, { unit, now: at });
+  const message = rendered.ok ? String(rendered.value.work.message ?? work.message) : work.message;
+  live.writer.deliver(live.deps.askApproval({ unit, runId: place.id, message }));
+}
+
+/** What ended without an attempt gets a row all the same; what waited gets its end. */
+function putEnd(live: LiveWorkflow, decision: Of<"end">, before: UnitState | undefined): undefined {
+  const { unit, state, reason, at } = decision;
+  if (before?.standing === "expanded") return;
+  const outcome = outcomeOf(decision);
+  const waiting = [...live.open].find(([, one]) => one.unit === unit);
+  if (waiting) {
+    live.open.delete(waiting[0]);
+    live.writer.ending({ runId: waiting[0], state, reason, outcome });
+    return;
+  }
+  if (before !== undefined && before.attempt > 0) return;
+  const place = { root: live.ctx.run, unit, attempt: 1, id: live.newId(), now: at };
+  const row = bareRow(place, plannedOf(live, unit).task);
+  live.writer.task({ ...row, state, reason, outcome, startedAt: undefined, finishedAt: at });
+}
+
+function outcomeOf({ state, error, result, reason }: Of<"end">): Outcome | undefined {
+  if (state === "succeeded") return { state, output: "", isSilent: true, result };
+  if (state === "cancelled") return { state, by: reason ?? "cancelled" };
+  if (state === "failed" && error) {
+    const { exitCode, ...rest } = error;
+    return { state, error: { ...rest, ...(exitCode !== undefined && { exitCode }) } };
+  }
+  return undefined;
+}
+
+/** An attempt without a row yet, as the rest of the program knows runs. */
+export function runLike(root: Run, task: NewTask): Run {
+  return {
+    ...root,
+    ...task,
+    ...{ state: "running", reason: undefined, input: undefined, queue: undefined, admission: undefined },
+    ...{ outcome: undefined, usage: undefined, outputFile: undefined, finishedAt: undefined },
+  };
+}

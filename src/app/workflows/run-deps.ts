@@ -1,0 +1,82 @@
+// What a live workflow is given by its node: where attempts run, what they wait for, and how people are asked.
+
+import { rowsOf } from "../../deliver/outbox-rows.ts";
+import type { AdmitSettings } from "../../orchestrate/queues/admit.ts";
+import { queueOf } from "../../orchestrate/queues/admit.ts";
+import type { Executor } from "../../records/executor.ts";
+import type { Admission } from "../../records/run.ts";
+import type { RunContext } from "../../records/run-context.ts";
+import type { Resources, Task } from "../../records/workflow.ts";
+import type { Context } from "../context.ts";
+import type { WorkInput } from "../work.ts";
+import type { RunDeps } from "./live-workflow.ts";
+import { unitKey } from "./task-rows.ts";
+import type { PlannedWorkflow } from "./workflow-source.ts";
+
+export interface NodeForWorkflows {
+  context: Context;
+  /** Aborts when waiting for the store must end. */
+  giveUp(): AbortSignal;
+  settings(): AdmitSettings;
+  /** How many further tasks may run here. */
+  taskCapacity(): number;
+  offlineExecutors(): ReadonlySet<string>;
+  /** The version that a rollout gives this task; undefined = the newest (DESIGN §12). */
+  chooseVersion(executor: string, key: string): string | undefined;
+  call: RunDeps["call"];
+}
+
+export function makeRunDeps(
+  node: NodeForWorkflows,
+  planned: PlannedWorkflow,
+  { input, ctx }: { input: WorkInput; ctx: RunContext },
+): RunDeps {
+  const { context, giveUp, offlineExecutors, call } = node;
+  return {
+    ...{ context, giveUp: giveUp(), offlineExecutors, call },
+    inlineExecutor: (attempt) => inlineExecutor(node, planned, attempt),
+    admissionFor: ({ task, executor, key }) => admissionFor(node, { task, executor, key }),
+    askApproval: ({ unit, runId, message }) =>
+      rowsOf(
+        {
+          ...{ subject: unitKey(ctx.run.id, unit), kind: "alert", runId: ctx.run.id, jobId: ctx.run.jobId },
+          selectors: input.job.deliver,
+          text: `${planned.workflow.name} waits for an approval (${unit}): ${message}\n\nApprove: nightshift run resolve ${runId} --as succeeded\nRefuse: nightshift run resolve ${runId} --as failed`,
+        },
+        context.rowsFor(input.job.origin),
+      ),
+  };
+}
+
+/** Only where nothing else has a say: no queue, no resources, no effects, and room on this node. */
+function inlineExecutor(
+  node: NodeForWorkflows,
+  { executors }: PlannedWorkflow,
+  { task, name, running, key }: { task: Task; name: string; running: number; key: string },
+): Executor | undefined {
+  const isFree = task.queue === undefined && task.priority === undefined && !asksForResources(task.resources);
+  if (!isFree || task.effects !== "none" || node.context.config.queues.length > 0) return undefined;
+  if (node.taskCapacity() - running <= 0) return undefined;
+  const version = node.chooseVersion(name, key);
+  const found = executors.get(name)?.find((one) => version === undefined || one.version === version);
+  return found?.isInProcess && !asksForResources(found.contract.resources) ? found : undefined;
+}
+
+function asksForResources({ cpu, memoryMb, gpu, gpuMemoryMb, labels }: Resources): boolean {
+  return cpu + memoryMb + gpu + gpuMemoryMb > 0 || labels.length > 0;
+}
+
+function admissionFor(
+  node: NodeForWorkflows,
+  { task, executor, key }: { task: Task; executor: string | undefined; key: string },
+): Admission {
+  const { priority } = queueOf(node.settings().queues, task.queue);
+  const version = executor === undefined ? undefined : node.chooseVersion(executor, key);
+  return {
+    priority: task.priority ?? priority,
+    enqueuedAt: node.context.clock.now(),
+    ...(executor !== undefined && { executor }),
+    ...(version !== undefined && { version }),
+    ...(asksForResources(task.resources) && { resources: task.resources }),
+  };
+}
