@@ -3,7 +3,7 @@
 // I1. Read whole by executor-schema.ts; here shorthands are written out.
 // I2. `params`, `defaults`, `input`, `output`, `env` and `headers` hold the person's own names and keep their spelling.
 
-import type { ExecutorEntry as Entry } from "./executor-schema.ts";
+import type { ExecutorEntry as Entry, ExecutorMetadata } from "./executor-schema.ts";
 import type { Effects, TargetDocument } from "./job.ts";
 import { targetsOf } from "./job-document.ts";
 import type { ResourcesDocument, TaskDocument } from "./workflow.ts";
@@ -32,7 +32,6 @@ export interface ModelWork {
   /** Whether the reply must be JSON and becomes the result itself. */
   json: boolean;
   maxOutputTokens: number | undefined;
-  temperature: number | undefined;
 }
 
 export interface MqttWork {
@@ -82,16 +81,20 @@ export type ExecutorWork =
   /** Done by a machine of `remoteExecutors` with this name. */
   | { kind: "remote" };
 
-/** One registration of a name, as configured; what is absent is left to the executor's own file, then to defaults. */
-export interface ExecutorConfig {
-  name: string;
+/** What an executor says of itself; what is absent is left to others, in the end to defaults. */
+export interface ExecutorPromise {
   version: string | undefined;
   description: string | undefined;
-  work: ExecutorWork;
   timeoutMs: number | undefined;
   retry: TaskDocument["retry"];
   resources: ResourcesDocument | undefined;
   effects: Effects | undefined;
+}
+
+/** One registration of a name, as configured. */
+export interface ExecutorConfig extends ExecutorPromise {
+  name: string;
+  work: ExecutorWork;
   input: Readonly<Record<string, unknown>> | undefined;
   output: Readonly<Record<string, unknown>> | undefined;
   /** Bound: a task may not give them. */
@@ -117,13 +120,8 @@ export function executorsOf(
 function executorOf(name: string, entry: Entry, notes: string[]): ExecutorConfig {
   return {
     name,
-    version: entry.version ?? entry.metadata?.version,
-    description: entry.description,
+    ...promiseOf(name, { ...entry, version: entry.version ?? entry.metadata?.version }, notes),
     work: workOf(entry),
-    timeoutMs: millisecondsOf(entry.timeout),
-    retry: retryDocument(entry.retry),
-    resources: gpuMemory(name, resourcesDocument(entry.resources), notes),
-    effects: entry.effects,
     input: entry.input,
     output: entry.output,
     params: entry.params ?? {},
@@ -131,6 +129,22 @@ function executorOf(name: string, entry: Entry, notes: string[]): ExecutorConfig
     env: entry.env ?? {},
     workdir: entry.workdir,
     environment: entry.environment,
+  };
+}
+
+/** The same for every place where an executor may describe itself. */
+export function promiseOf(
+  name: string,
+  written: Omit<ExecutorMetadata, "name" | "pass">,
+  notes: string[],
+): ExecutorPromise {
+  return {
+    version: written.version,
+    description: written.description,
+    timeoutMs: millisecondsOf(written.timeout),
+    retry: retryDocument(written.retry),
+    resources: gpuMemory(name, resourcesDocument(written.resources), notes),
+    effects: written.effects,
   };
 }
 
@@ -172,7 +186,6 @@ function modelOf(model: NonNullable<Entry["model"]>): ModelWork {
     system: written.system,
     json: written.json ?? false,
     maxOutputTokens: written.maxOutputTokens,
-    temperature: written.temperature,
   };
 }
 

@@ -48,7 +48,6 @@ const modelSchema = () =>
       system: z.optional(text()),
       json: z.optional(z.boolean()),
       maxOutputTokens: z.optional(z.int().check(z.gte(1))),
-      temperature: z.optional(z.number().check(z.gte(0))),
     }),
   ]);
 
@@ -100,15 +99,39 @@ const kindShape = () => ({
   extends: described("Another executor, with params of its own.", z.optional(text())),
 });
 
+/** What an executor may say of itself, wherever it stands: config, comment, docstring, definition. */
+const promiseShape = () => ({
+  description: z.optional(z.string()),
+  timeout: z.optional(secondsSchema()),
+  retry: z.optional(taskRetrySchema()),
+  resources: z.optional(resourcesSchema()),
+  effects: z.optional(z.enum(["none", "idempotent", "external"])),
+  version: z.optional(text()),
+});
+
+/** Letters, digits, `_`, `-` and `.`; a name is part of paths of the API. */
+export const EXECUTOR_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+export const NOT_A_NAME =
+  "is no name of an executor; use letters, digits, _, - and ., beginning with a letter or digit, at most 64";
+
+const nameSchema = () => z.string().check(z.regex(EXECUTOR_NAME, NOT_A_NAME));
+
+/** What a comment or a docstring may say. */
+export const metadataSchema = () =>
+  z.strictObject({
+    name: z.optional(nameSchema()),
+    ...promiseShape(),
+    pass: z.optional(z.enum(["arguments", "environment", "both"])),
+  });
+
+/** What a definition in TypeScript may say, besides its schemas and its function. */
+export const definitionSchema = () => z.strictObject({ name: nameSchema(), ...promiseShape() });
+
 const entrySchema = () =>
   z
     .strictObject({
-      description: z.optional(z.string()),
+      ...promiseShape(),
       ...kindShape(),
-      timeout: z.optional(secondsSchema()),
-      retry: z.optional(taskRetrySchema()),
-      resources: z.optional(resourcesSchema()),
-      effects: z.optional(z.enum(["none", "idempotent", "external"])),
       input: described("JSON Schema of its params.", z.optional(freeMap())),
       output: described("JSON Schema of its result.", z.optional(freeMap())),
       params: described("Params that are fixed: a task may not give them.", z.optional(freeMap())),
@@ -116,7 +139,6 @@ const entrySchema = () =>
       env: z.optional(texts()),
       workdir: z.optional(text()),
       environment: z.optional(z.union([text(), freeMap()])),
-      version: z.optional(text()),
       metadata: z.optional(z.strictObject({ version: z.optional(text()) })),
       remote: described("Done by the machine of that name under remoteExecutors.", z.optional(z.boolean())),
     })
@@ -131,9 +153,10 @@ const entrySchema = () =>
     );
 
 /** `executors:` of config.yaml; a name may have several registrations. */
-export const executorsSchema = () => z.record(text(), z.union([entrySchema(), z.array(entrySchema())]));
+export const executorsSchema = () => z.record(nameSchema(), z.union([entrySchema(), z.array(entrySchema())]));
 
 export type ExecutorEntry = z.infer<ReturnType<typeof entrySchema>>;
+export type ExecutorMetadata = z.infer<ReturnType<typeof metadataSchema>>;
 
 function kindsOf(entry: object): string[] {
   return KINDS.filter((kind) => (entry as Record<string, unknown>)[kind] !== undefined);
