@@ -4,7 +4,7 @@
 //     another place than the one it names.
 
 import { requireUsable } from "../execute/environments/index.ts";
-import { missingProgram } from "../execute/environments/programs.ts";
+import { isOnPath, missingProgram } from "../execute/environments/programs.ts";
 import type { RunContainer } from "../execute/environments/reap-containers.ts";
 import { prepareForElsewhere, prepareScript, type ScriptWork } from "../execute/prepare-script.ts";
 import { Fault } from "../kernel/errors.ts";
@@ -51,8 +51,8 @@ export async function checkScriptPlace(
 }
 
 /**
- * Removes the containers of nodes that died (hermes#75467), by whichever engines are installed. Returns their names. An
- * engine that does not answer has none; never throws.
+ * Removes the containers and instances of nodes that died (hermes#75467), by whichever engines are installed. Returns their
+ * names. An engine that does not answer has none; never throws.
  */
 export async function reapEnvironments({
   env,
@@ -63,27 +63,39 @@ export async function reapEnvironments({
   const removed: string[] = [];
   for (const engine of enginesAlong(env.PATH))
     removed.push(...(await reapContainers({ nodeEnv: env, clock }, engine)));
+  const program = instancesAlong(env.PATH);
+  if (program) {
+    const { reapInstances } = await import("../execute/environments/instances.ts");
+    removed.push(...(await reapInstances({ nodeEnv: env, clock }, program)));
+  }
   if (removed.length > 0) log.info("containers-reaped", { removed });
   return removed;
 }
 
-/** Removes the containers of runs that were taken over, as `reapEnvironments` does. Never throws. */
+/** Removes the containers and instances of runs that were taken over, as `reapEnvironments` does. Never throws. */
 export async function endContainersOf(
   { env, clock }: Pick<Context, "env" | "clock">,
   runIds: readonly string[],
 ): Promise<RunContainer[]> {
-  const engines = enginesAlong(env.PATH);
-  if (engines.length === 0 || runIds.length === 0) return [];
-  const { removeContainersOf } = await import("../execute/environments/reap-containers.ts");
-  const ids = new Set(runIds);
-  const removed = engines.map((engine) => removeContainersOf({ nodeEnv: env, clock }, engine, ids));
+  const [engines, program] = [enginesAlong(env.PATH), instancesAlong(env.PATH)];
+  if (runIds.length === 0) return [];
+  const [deps, ids] = [{ nodeEnv: env, clock }, new Set(runIds)];
+  const removed: Promise<RunContainer[]>[] = [];
+  if (engines.length > 0) {
+    const { removeContainersOf } = await import("../execute/environments/reap-containers.ts");
+    removed.push(...engines.map((engine) => removeContainersOf(deps, engine, ids)));
+  }
+  if (program) {
+    const { stopInstancesOf } = await import("../execute/environments/instances.ts");
+    removed.push(stopInstancesOf(deps, program, ids));
+  }
   return (await Promise.all(removed)).flat();
 }
 
-/** Whether its run may have made a container: not where the job certainly names another place. */
+/** Whether its run may have made a container or an instance: not where the job certainly names another place. */
 export function mayHaveContainer(context: Pick<Context, "config">, job: Job | undefined): boolean {
   try {
-    return job === undefined || environmentOf(context, job).backend === "docker";
+    return job === undefined || ["docker", "singularity"].includes(environmentOf(context, job).backend);
   } catch {
     // The config has the name no more; what it meant then is not known.
     return true;
@@ -94,6 +106,9 @@ const enginesAlong = (path: string | undefined) =>
   (["docker", "podman"] as const).filter(
     (engine) => !missingProgram({ backend: "docker", image: "any", engine }, path ?? ""),
   );
+
+const instancesAlong = (path: string | undefined) =>
+  (["apptainer", "singularity"] as const).find((program) => isOnPath(program, path ?? ""));
 
 /** A command agent is a program of this machine. Throws `job.invalid` for any other place. */
 export function requireThisMachine(context: Context, job: Job): void {

@@ -51,17 +51,12 @@ export async function reapInstances(deps: CheckDeps, program: string): Promise<s
   return stopped;
 }
 
-export interface RunInstance {
-  runId: string;
-  name: string;
-}
-
 /** Stops the instances of runs that were taken over; answers which. */
 export async function stopInstancesOf(
   deps: CheckDeps,
   program: string,
   runIds: ReadonlySet<string>,
-): Promise<RunInstance[]> {
+): Promise<{ runId: string; name: string }[]> {
   const runOf = (name: string) => parseInstanceName(name)?.runId ?? "";
   const stopped = await stopAll(deps, program, (name) => runIds.has(runOf(name)));
   return stopped.map((name) => ({ runId: runOf(name), name }));

@@ -32,7 +32,8 @@ export function missingProgram(spec: EnvironmentSpec, searchPath: string): strin
   return `${programs.join(" or ")} is not installed`;
 }
 
-function isOnPath(name: string, searchPath: string): boolean {
+/** Whether a program of that name may be executed there. */
+export function isOnPath(name: string, searchPath: string): boolean {
   return searchPath.split(":").some((folder) => {
     try {
       accessSync(join(folder, name), constants.X_OK);
