@@ -23,6 +23,7 @@ export const FINDING_CODES = [
   "platformBroken",
   "deliveryDead",
   "incidentOpen",
+  "hookMissing",
   "processUnseen",
   "processLeftover",
   "processUnknown",

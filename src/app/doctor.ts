@@ -11,6 +11,7 @@ import { backgroundFindings } from "./background/findings.ts";
 import type { Context } from "./context.ts";
 import { deliveryFindings } from "./delivery-findings.ts";
 import type { Diagnosis, Finding } from "./diagnosis.ts";
+import { hookFindings } from "./hooks/hooks.ts";
 import { isStuck, isUp } from "./nodes.ts";
 import { unusedFiles } from "./unused-files.ts";
 
@@ -33,6 +34,7 @@ export async function diagnose(context: Context): Promise<Diagnosis> {
     ...(await homeFindings(context)),
     ...(await findingsOfAgents(context, views)),
     ...(await backgroundFindings(context)),
+    ...(await hookFindings(context)),
   ];
   const checked = [
     `${up.length} of ${nodes.length} known nodes`,

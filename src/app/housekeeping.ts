@@ -13,6 +13,8 @@ const EVERY_MS = 10 * MINUTE;
 const SWEEP_MS = HOUR;
 /** Messages emptied in one turn: bounds how long others wait for the store. */
 const BLANKED_AT_ONCE = 1_000;
+/** A sender that repeats an event within this time starts nothing, also when its runs were pruned. */
+const EVENTS_KEPT_MS = 90 * DAY;
 /** A cause that comes back within this time is known by its earlier openings. */
 const INCIDENTS_KEPT_MS = 90 * DAY;
 /** A run that is claimed while the sweep looks round has made its temp folder just now. */
@@ -69,6 +71,7 @@ export class Housekeeping {
     await this.#files.remove(orphanedFiles);
     await this.#reap();
     await ledger.blankDeliveries({ before: now - messageDays * DAY, limit: BLANKED_AT_ONCE });
+    await ledger.forgetEvents({ before: now - EVENTS_KEPT_MS, limit: BLANKED_AT_ONCE });
     await ledger.forgetIncidents({ before: now - INCIDENTS_KEPT_MS, limit: BLANKED_AT_ONCE });
     if (prunedRuns > 0) log.info("history-folded", { prunedRuns });
     if (clock.monotonicMs() - this.#sweptAtMs < SWEEP_MS) return;

@@ -2,7 +2,7 @@
 
 import { jobTargets, requireRoute } from "../deliver/route.ts";
 import { selectorText } from "../deliver/targets.ts";
-import { Fault, isFault, sayFault } from "../kernel/errors.ts";
+import { Fault, isFault, nearestWord, sayFault } from "../kernel/errors.ts";
 import { formatInstant, type Instant } from "../kernel/time.ts";
 import type { AgentWork } from "../records/agent-work.ts";
 import type { Job, JobDocument } from "../records/job.ts";
@@ -56,7 +56,12 @@ export async function checkDocument(
   const job = context.resolveDocument(fixed, { ...options, zone });
   const warnings = warningsOf(job, parsed?.schedule, options.now);
   const faults: Fault[] = [];
-  for (const check of [() => checkRoute(context, fixed), () => checkWork(context, job, options)]) {
+  const checks = [
+    () => checkRoute(context, fixed),
+    () => checkTriggers(context, job),
+    () => checkWork(context, job, options),
+  ];
+  for (const check of checks) {
     const fault = await faultOf(check);
     if (fault && options.isLenient) warnings.push(fault.message);
     else if (fault) faults.push(fault);
@@ -69,6 +74,18 @@ export async function checkDocument(
 async function checkRoute(context: Context, document: JobDocument): Promise<void> {
   const { deliver, onFailure } = jobTargets(document, context.platforms);
   requireRoute([...deliver, ...onFailure], context.routeFor(document.origin));
+}
+
+/** W7: a job that waits for what nobody can send is refused. */
+async function checkTriggers({ config }: Context, { on }: Job): Promise<void> {
+  const missing = on.find(({ kind, name }) => kind === "webhook" && !Object.hasOwn(config.http.hooks, name));
+  if (!missing) return;
+  const near = nearestWord(missing.name, Object.keys(config.http.hooks));
+  throw new Fault("job.invalid", `There is no webhook "${missing.name}".`, {
+    hint: near
+      ? `Did you mean "${near}"?`
+      : `Configure it first: http.hooks.${missing.name} in config.yaml, with a secret.`,
+  });
 }
 
 /** Several faults as one, so that a person corrects them at once: the first one's code, each with what to do about it. */

@@ -1,6 +1,8 @@
 // What creating or changing a job says back (law 10): what was understood, when it fires, where its result goes.
 
 import { formatInstant, type Instant } from "../kernel/time.ts";
+import type { Job } from "../records/job.ts";
+import { triggerText } from "../records/trigger.ts";
 import type { Context } from "./context.ts";
 import { type JobShowDocument, jobShowDocument } from "./documents.ts";
 import { findJob } from "./find-job.ts";
@@ -32,11 +34,17 @@ export async function echo(
   const slots = cursor.dueAt === undefined ? [] : nextSlots(job, now, 3);
   return {
     ...shown,
-    understood: said.display ?? "by hand",
+    understood: understood(said.display, job),
     nextSlots: slots.map(formatInstant),
     deliverTo: targetTexts(job),
     warnings,
   };
+}
+
+/** Everything that starts it, in words. */
+function understood(display: string | undefined, { on }: Job): string {
+  const ways = [...(display === undefined ? [] : [display]), ...on.map((one) => `on ${triggerText(one)}`)];
+  return ways.length === 0 ? "by hand" : ways.join(", and ");
 }
 
 /** What `--dry-run` says: everything but that it exists. */
@@ -51,7 +59,7 @@ export function dryEcho({ document, job, display, warnings }: CheckedDocument, n
     source: "",
     next: next[0] ?? null,
     lastRun: null,
-    understood: display ?? "by hand",
+    understood: understood(display, job),
     nextSlots: next,
     deliverTo: targetTexts(job),
     warnings,

@@ -5,6 +5,7 @@ import { makeId } from "../kernel/ids.ts";
 import type { Instant } from "../kernel/time.ts";
 import type { NewRun } from "../records/ledger/claims.ts";
 import { isTerminal, type Resolution, type Run, type RunEvent, type RunState } from "../records/run.ts";
+import { type TriggerEventDocument, triggerEventDocument } from "../records/trigger.ts";
 import { besideName } from "../store/files/output-files.ts";
 import type { Context } from "./context.ts";
 import { jobState, type RunDocument, runDocument } from "./documents.ts";
@@ -63,10 +64,21 @@ export async function newestAttempt(context: Context, idOrPrefix: string): Promi
 /** One run with its deliveries and resolutions, and an agent's turns. */
 export async function showRun(context: Context, idOrPrefix: string): Promise<RunShowDocument> {
   const run = await findRun(context, idOrPrefix);
-  const [document, turns] = await Promise.all([documentOf(context, run), turnsOfRun(context, run)]);
+  const [document, turns, event] = await Promise.all([
+    documentOf(context, run),
+    turnsOfRun(context, run),
+    shownEvent(context, run),
+  ]);
   const { outputFile } = run;
   const isKept = turns.length > 0 && outputFile !== undefined;
-  return { ...document, turns, trajectoryFile: isKept ? besideName(outputFile, "trajectory") : null };
+  const trajectoryFile = isKept ? besideName(outputFile, "trajectory") : null;
+  return { ...document, turns, trajectoryFile, event };
+}
+
+/** As people may see it (law 7). */
+async function shownEvent(context: Context, { eventId }: Run): Promise<TriggerEventDocument | null> {
+  const event = eventId === undefined ? undefined : await context.ledger.triggerEvent(eventId);
+  return event ? triggerEventDocument({ ...event, data: context.redact(event.data) }) : null;
 }
 
 /** Read only where there may be some: most runs are scripts, whose logs hold output. */
@@ -150,12 +162,12 @@ export async function resolveRun(
   idOrPrefix: string,
   input: { as: "succeeded" | "failed" | "rerun"; note?: string },
 ): Promise<RunDocument> {
-  const run = await findRun(context, idOrPrefix);
-  if (run.state !== "unknown") {
-    throw new Fault("input.conflict", `run ${run.id} is ${run.state}, not unknown`, {
-      hint: "Only unknown runs are resolved.",
+  const run = await questionOf(context, await findRun(context, idOrPrefix));
+  const isApproval = isOpenApproval(run);
+  if (isApproval && input.as === "rerun")
+    throw new Fault("input.refused", "an approval is given or refused, not run again", {
+      hint: "Say --as succeeded or --as failed.",
     });
-  }
   const earlier = (await context.ledger.resolutions(run.id)).find((resolution) => resolution.as !== "early");
   if (earlier) {
     throw new Fault("input.conflict", `run ${run.id} was resolved as ${earlier.as} by ${earlier.by}`, {
@@ -165,9 +177,36 @@ export async function resolveRun(
   const at = await context.ledger.now();
   const resolution: Resolution = { runId: run.id, as: input.as, by: context.actor, note: input.note, at };
   await context.ledger.resolve(resolution);
-  if (input.as === "rerun")
+  await context.ledger.wakeOthers();
+  // A task's workflow does what follows.
+  if (input.as === "rerun" && run.parentId === undefined)
     await repeatRun(context, run, { trigger: "rerun", idempotencyKey: run.idempotencyKey });
   return documentOf(context, run);
+}
+
+const isOpenApproval = ({ state, reason }: Run) => state === "waiting" && reason === "approval";
+
+/** What waits for a person's word: the run itself, or the one task of a live workflow that does. Throws `input.conflict`. */
+async function questionOf(context: Context, run: Run): Promise<Run> {
+  if (run.state === "unknown" || isOpenApproval(run)) return run;
+  const { ledger } = context;
+  const isLiveWorkflow = run.kind === "workflow" && !isTerminal(run.state);
+  const [tasks, said] = isLiveWorkflow
+    ? await Promise.all([ledger.tasksOf(run.id), ledger.resolutionsOf(run.id)])
+    : [[], []];
+  const isOpen = (task: Run) =>
+    isOpenApproval(task) || (task.state === "unknown" && !said.some(({ runId }) => runId === task.id));
+  const open = tasks.filter(isOpen);
+  const [only] = open;
+  if (only && open.length === 1) return only;
+  const what =
+    open.length > 1 ? `has ${open.length} tasks that wait for a word` : `is ${run.state}, not unknown`;
+  throw new Fault("input.conflict", `run ${run.id} ${what}`, {
+    hint:
+      open.length > 1
+        ? `Name one of them: ${open.map(({ id, dedupeKey }) => `${id} (${dedupeKey.split("/").at(-1)})`).join(", ")}.`
+        : "Only unknown runs and approvals are resolved.",
+  });
 }
 
 /** Runs that the ledger holds against the world's end of the story: what `L6` leaves to people. */
@@ -190,6 +229,8 @@ async function repeatRun(
       rootId: id,
       slot: undefined,
       trigger: options.trigger,
+      // What set it off sets off its repetition, too.
+      eventId: run.eventId,
       idempotencyKey: options.idempotencyKey ?? id,
       readyAt: now,
       createdAt: now,

@@ -17,6 +17,7 @@ import type { Context } from "./context.ts";
 import { environmentOf, isPlainLocal } from "./environments.ts";
 import { isRepeatable } from "./plan-closing.ts";
 import { type DoWork, preflightFailure } from "./work.ts";
+import { triggerOfRun } from "./trigger-of-run.ts";
 
 /** What scripts and other commands of this node run with; one per node: marks and pipes are shared by its runs. */
 export function scriptDeps(context: Context, pipes: PipePool): ScriptDeps {
@@ -49,7 +50,20 @@ export async function runJobScript(
   { job, script, args }: { job: Job; script: string; args: readonly string[] },
   { ctx, record }: { ctx: RunContext; record?: RecordScript },
 ): Promise<Outcome> {
-  const work = { script, args, workdir: job.workdir, env: job.env, timezone: job.timezone };
+  const event = await triggerOfRun(context, ctx.run);
+  const work = {
+    ...{ script, args, workdir: job.workdir, env: job.env, timezone: job.timezone },
+    ...(event && { event: JSON.stringify(event, null, 2) }),
+  };
+  return runInPlace({ context, commands }, { work, where: job }, { ctx, ...(record && { record }) });
+}
+
+/** A script or command in the place that `where` names. */
+export async function runInPlace(
+  { context, commands }: { context: Context; commands: ScriptDeps },
+  { work, where }: { work: ScriptWork; where: Pick<Job, "environment" | "effects"> },
+  { ctx, record }: { ctx: RunContext; record?: RecordScript },
+): Promise<Outcome> {
   let spec: EnvironmentSpec;
   try {
     spec = environmentOf(context, job);

@@ -1,5 +1,6 @@
 // An agent's turns as every surface prints them.
 
+import type { TriggerEventDocument } from "../records/trigger.ts";
 import type { RunDocument } from "./documents.ts";
 
 /** One turn of an agent: what it said, the tools it called, what the model calls took. */
@@ -29,5 +30,12 @@ export interface TurnDocument {
   }[];
 }
 
-/** `run show`: the run with an agent's turns (none for other work) and where its conversation is kept. */
-export type RunShowDocument = RunDocument & { turns: TurnDocument[]; trajectoryFile: string | null };
+/**
+ * `run show`: the run with an agent's turns (none for other work), where its conversation is kept, and the event that set
+ * it off.
+ */
+export type RunShowDocument = RunDocument & {
+  turns: TurnDocument[];
+  trajectoryFile: string | null;
+  event: TriggerEventDocument | null;
+};

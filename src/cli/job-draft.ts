@@ -5,7 +5,7 @@ import { withoutAbsent } from "../kernel/without-absent.ts";
 import type { JobDocument, WorkDocument } from "../records/job.ts";
 import { agentFields } from "./agent-options.ts";
 import type { Options } from "./command.ts";
-import { numberOption, textOption, wordsOption } from "./options.ts";
+import { listOption, numberOption, textOption, wordsOption } from "./options.ts";
 
 /** Only the keys that options name; `add` adds id and schedule, `update` patches. */
 export function fieldsFromOptions(options: Options, prompt?: string): Partial<JobDocument> {
@@ -18,6 +18,7 @@ export function fieldsFromOptions(options: Options, prompt?: string): Partial<Jo
     description: text("description"),
     run,
     timezone: text("timezone"),
+    on: listOption(options, "onWebhook")?.map((webhook) => ({ webhook })),
     deliver: targets(options, "deliver"),
     onFailure: targets(options, "onFailure"),
     environment: text("environment"),

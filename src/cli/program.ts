@@ -24,6 +24,7 @@ const NOUNS: Readonly<Record<string, string>> = {
   job: "Jobs: what may run, when, and to whom its result goes",
   run: "Runs: what happened, and what is happening",
   incident: "Incidents: what is wrong, by cause",
+  hook: "Webhooks that come in and set jobs off",
   delivery: "Deliveries: messages on their way, sent, or stuck",
   environment: "Environments: the places where commands run",
   process: "Background processes: commands that outlive their caller",

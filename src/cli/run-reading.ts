@@ -61,6 +61,7 @@ function runText(run: RunShowDocument): string {
       run.slot && run.slotCount > 1 ? `${run.slot} … ${run.slotTo}, ${run.slotCount} slots` : run.slot,
     ],
     ["trigger", run.attempt > 1 ? `${run.trigger}, attempt ${run.attempt}` : run.trigger],
+    ["event", run.event && `${run.event.key} at ${run.event.receivedAt}`],
     ["state", run.reason ? `${run.state} (${run.reason})` : run.state],
     ["created", run.createdAt],
     ["waits", run.state === "waiting" || run.state === "queued" ? `until ${run.readyAt}` : null],

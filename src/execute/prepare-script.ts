@@ -31,6 +31,8 @@ export interface ScriptWork {
   timezone: string;
   /** Further variables as they are: nothing in them is followed, and they may begin with NIGHTSHIFT_. */
   literalEnv?: Readonly<Record<string, string>> | undefined;
+  /** What set it off, as JSON: the script finds it in the file that $NIGHTSHIFT_EVENT_FILE names (W7). */
+  event?: string | undefined;
   /** Told of how it ended by itself. Whoever asks gives the script $NIGHTSHIFT_OUTPUT, a file for its result. */
   onEnd?: ((end: ScriptEnd) => void) | undefined;
 }
@@ -44,6 +46,10 @@ export interface ScriptEnd extends KeptOutput {
 
 /** The variable that names the file for a script's result. */
 export const OUTPUT_VARIABLE = "NIGHTSHIFT_OUTPUT";
+
+/** The variable that names the file with what set a script off, and the file's name in its folder. */
+export const EVENT_VARIABLE = "NIGHTSHIFT_EVENT_FILE";
+export const EVENT_FILE = "event.json";
 
 /** A result beyond it is cut, and so cannot be read. */
 export const MAX_RESULT_BYTES = 1_000_000;

@@ -20,7 +20,6 @@ import type { EnvironmentDeps } from "./environments/place.ts";
 import type { ScopeLocks } from "./environments/scope-locks.ts";
 import { type LiveLog, makeLiveLog } from "./live-log.ts";
 import {
-  MAX_RESULT_BYTES,
   OUTPUT_VARIABLE,
   prepareForElsewhere,
   type ScriptForElsewhere,
@@ -28,6 +27,7 @@ import {
 } from "./prepare-script.ts";
 import { reasonOf } from "./run-command.ts";
 import { envOf, leaveWorkspace, type RecordScript, redactWith, type ScriptDeps } from "./run-script.ts";
+import { bringEvent, fileInside } from "./script-files-inside.ts";
 import { outcomeOfExit, outcomeOfPreflight, outcomeOfSpawn } from "./script-outcome.ts";
 import { DEFAULT_GRACE_MS } from "./terminate.ts";
 import { openWorkspace } from "./workspace.ts";
@@ -54,6 +54,7 @@ interface Inside {
   environmentDeps: EnvironmentDeps;
   redact: Redact;
   onEnd: ScriptWork["onEnd"];
+  event: ScriptWork["event"];
   ctx: RunContext;
 }
 
@@ -90,7 +91,7 @@ export async function runScriptInside(
       ...{ deps, place, script, ctx, args: work.args },
       environmentDeps: environmentDepsOf(deps, { work, env, workdir, ctx, place }),
       redact: redactWith(deps.redact, work, env),
-      onEnd: work.onEnd,
+      ...{ onEnd: work.onEnd, event: work.event },
     });
     return outcome;
   } finally {
@@ -194,6 +195,7 @@ async function execute(inside: Inside, environment: Environment, path: string): 
   const { deps, script, ctx, redact } = inside;
   const marker = `${environment.ownFolder}/${NO_INTERPRETER}`;
   const outputFile = `${environment.ownFolder}/output`;
+  const eventEnv = await bringEvent(environment, inside.event, ctx.signal);
   const logs = liveLogs(inside);
   let result: CommandResult;
   try {
@@ -201,6 +203,7 @@ async function execute(inside: Inside, environment: Environment, path: string): 
       commandText({ script, path, args: inside.args, marker, outputFile: inside.onEnd && outputFile }),
       {
         signal: ctx.signal,
+        env: eventEnv,
         maxBytes: deps.outputBytes ?? STDOUT_LIMIT,
         onActivity: (activity) => {
           if (activity === "cpu") ctx.touch("cpu");
@@ -273,17 +276,4 @@ function keptOf(result: CommandResult, by: { redact: Redact; maxBytes: number })
     ),
     isTruncated,
   };
-}
-
-/** Undefined where there is none. */
-async function fileInside(
-  environment: Environment,
-  path: string,
-  signal: AbortSignal,
-): Promise<Uint8Array | undefined> {
-  try {
-    return await environment.readFile(path, { signal, maxBytes: MAX_RESULT_BYTES });
-  } catch {
-    return undefined;
-  }
 }

@@ -4,6 +4,7 @@
 // I2. run-command.ts's I1–I3 hold.
 
 import { readFileSync, rmSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { chainRedact, isSecretName, makeRedact, type Redact } from "../kernel/redact.ts";
 import { type KeptOutput, outcomeOfAbort } from "../records/abort-outcome.ts";
@@ -14,6 +15,8 @@ import { commandEnv } from "./command-env.ts";
 import type { ProbeWalls } from "./environments/bubblewrap.ts";
 import type { ScopeLocks } from "./environments/scope-locks.ts";
 import {
+  EVENT_FILE,
+  EVENT_VARIABLE,
   MAX_RESULT_BYTES,
   OUTPUT_VARIABLE,
   type PreparedScript,
@@ -55,8 +58,11 @@ export async function runScript(
   let workspace: string | undefined;
   try {
     prepared = await prepareScript(deps, work);
-    if (!prepared.workdir || work.onEnd) workspace = await openWorkspace(deps.workspacesFolder, ctx.run.id);
+    // The files of a run never go into a folder of somebody's own.
+    const hasFiles = work.onEnd !== undefined || work.event !== undefined;
+    if (!prepared.workdir || hasFiles) workspace = await openWorkspace(deps.workspacesFolder, ctx.run.id);
     env = commandEnv({ ...deps, ...ctx, ...envOf(work, workspace && join(workspace, OUTPUT_FILE)) });
+    if (workspace && work.event !== undefined) env[EVENT_VARIABLE] = await writeEvent(workspace, work.event);
   } catch (error) {
     return outcomeOfPreflight(error);
   }
@@ -72,6 +78,12 @@ export async function runScript(
   } finally {
     if (workspace) await leaveWorkspace(workspace, outcome, ctx);
   }
+}
+
+async function writeEvent(folder: string, event: string): Promise<string> {
+  const file = join(folder, EVENT_FILE);
+  await writeFile(file, event, { mode: 0o600 });
+  return file;
 }
 
 /** Whose variables a script gets; with the file for its result, where somebody wants one. */

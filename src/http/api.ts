@@ -1,6 +1,6 @@
 // The application behind the socket: guards first, then the route, then one place where errors become answers.
 //
-// I1. Nothing below `/api` is reached without our Host, our Origin and the token, in that order (S5).
+// I1. Nothing but `/healthz` and `/hooks`, which prove themselves, is reached without our Host, our Origin and the token, in that order (S5).
 // I2. Every route is a value of the table; this file knows none of them.
 
 import { Hono, type Context as HonoContext } from "hono";
@@ -18,6 +18,7 @@ import {
   requireOwnOrigin,
   requireToken,
 } from "./guards.ts";
+import { serveHooks } from "./hooks.ts";
 import { readParameters } from "./parameters.ts";
 import type { Answer, Route } from "./route.ts";
 import { routes } from "./routes/index.ts";
@@ -63,6 +64,7 @@ export function buildApi(deps: ApiDeps): Hono {
     const health = await readHealth(deps.context, deps.nodeId);
     return c.json(health, health.status === "ok" ? 200 : 503);
   });
+  serveHooks(app, deps.context);
   app.use(async (c, next) => {
     guard(c, deps);
     await next();

@@ -44,7 +44,8 @@ function wrongType(declared: string, accepted: RouteBody): Fault {
   });
 }
 
-async function readBounded(request: Request): Promise<Uint8Array> {
+/** The bytes as they came. Throws `input.too-large`. */
+export async function readBounded(request: Request): Promise<Uint8Array> {
   if (Number(request.headers.get("content-length") ?? 0) > MAX_BODY_BYTES) throw tooLarge();
   if (!request.body) return new Uint8Array();
   const chunks: Uint8Array[] = [];

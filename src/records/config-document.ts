@@ -14,6 +14,7 @@ import type { PlatformConfigs } from "./deliver-config.ts";
 import { faultOfIssues, issuesOf } from "./document-issues.ts";
 import type { NamedEnvironments } from "./environment-spec.ts";
 import { type ExecutorConfig, executorsOf } from "./executor-config.ts";
+import { type HttpConfig, httpOf } from "./http-config.ts";
 import type { AlertLimits } from "./incident.ts";
 import type { TargetDocument } from "./job.ts";
 import { retryOf, targetsOf } from "./job-document.ts";
@@ -60,7 +61,7 @@ export interface Config {
     /** Platforms that are configured, with their references as written. */
     platforms: { readonly [Name in keyof PlatformConfigs]?: PlatformConfigs[Name] | undefined };
   };
-  http: { port: number; bind: string; allowRunsToSchedule: boolean };
+  http: HttpConfig;
   limits: {
     /** Undefined = 4 × cores, at least 8 (L12). */
     maxParallelRuns: number | undefined;
@@ -185,11 +186,7 @@ function configOf(input: ConfigInput, notes: string[]): Config {
     defaults: defaultsOf(input.defaults),
     agentDefaults: input.defaults?.agent ?? {},
     deliver: deliverOf(input.deliver),
-    http: {
-      port: http?.port ?? 4747,
-      bind: http?.bind ?? "127.0.0.1",
-      allowRunsToSchedule: http?.allowRunsToSchedule ?? false,
-    },
+    http: httpOf(http),
     limits: {
       maxParallelRuns: limits?.maxParallelRuns,
       outputBytes: limits?.outputBytes ?? 1_000_000,

@@ -6,6 +6,7 @@ import * as z from "zod/mini";
 import { platformSchemas } from "./deliver-config.ts";
 import { environmentsSchema } from "./environment-spec.ts";
 import { executorsSchema } from "./executor-schema.ts";
+import { httpSchema } from "./http-config.ts";
 import {
   budgetSchema,
   catchUpSchema,
@@ -80,13 +81,6 @@ const deliver = () =>
     ...platformSchemas(),
   });
 
-const http = () =>
-  z.strictObject({
-    port: z.optional(z.int().check(z.gte(0), z.lte(65_535))),
-    bind: z.optional(text()),
-    allowRunsToSchedule: z.optional(z.boolean()),
-  });
-
 const limits = () =>
   z.strictObject({
     maxParallelRuns: z.optional(count()),
@@ -119,7 +113,7 @@ const makeSchema = () =>
     ...orchestratorSchemas(),
     executors: described("Named executors: what a task can call.", z.optional(executorsSchema())),
     mcpServers: described("MCP servers whose tools agents may use.", z.optional(mcpServersSchema())),
-    http: described("The HTTP surface.", z.optional(http())),
+    http: described("The HTTP surface.", z.optional(httpSchema())),
     limits: described("Bounds of one node.", z.optional(limits())),
     retention: described(
       "How much history is kept in full; the rest is folded into sums.",

@@ -66,8 +66,9 @@ export function defaultJobId(fileName: string): string {
 }
 
 function documentOf(input: JobInput, defaultId: string): JobDocument {
-  const { id = defaultId, run, deliver, onFailure, retry, origin, ...rest } = input;
+  const { id = defaultId, run, on, deliver, onFailure, retry, origin, ...rest } = input;
   const document: JobDocument = { id, ...rest, run: workOf(run) };
+  if (on !== undefined) document.on = Array.isArray(on) ? on : [on];
   if (deliver !== undefined) document.deliver = targetsOf(deliver);
   if (onFailure !== undefined) document.onFailure = targetsOf(onFailure);
   if (retry !== undefined) document.retry = retryOf(retry);

@@ -17,6 +17,7 @@ import type {
   WorkDocument,
 } from "./job.ts";
 import type { Schedule, ScheduleDocument } from "./schedule.ts";
+import { triggersOf } from "./trigger.ts";
 
 /** Reads a schedule. `anchor` fixes relative texts and intervals that carry none (T1, T2). Throws `schedule.*` faults. */
 export type ParseSchedule = (
@@ -84,6 +85,7 @@ export function resolveJob(document: JobDocument, context: ResolveContext): Job 
     name: document.name ?? document.id,
     schedule,
     timezone,
+    on: triggersOf(document.on ?? []),
     work,
     deliver: delivered,
     onFailure: onFailure ? context.parseTargets(onFailure) : delivered,

@@ -168,6 +168,16 @@ const runSchema = z.union([
   }),
 ]);
 
+/** A name is part of paths and keys. */
+const TRIGGER_NAME = /^[A-Za-z0-9](?:[\w.-]{0,62}[A-Za-z0-9])?$/;
+
+export const triggerName = z
+  .string()
+  .check(z.regex(TRIGGER_NAME, "is no name; write letters, digits, ., - and _, at most 64"));
+
+/** What sets a job off besides its schedule (W7): one key a kind. */
+const triggerSchema = z.strictObject({ webhook: triggerName });
+
 /** An id is part of paths and keys: lower-case letters, digits, `-` and `_`, at most 64. */
 export const JOB_ID = /^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$/;
 
@@ -186,6 +196,10 @@ export const jobSchema = z.strictObject({
     z.optional(scheduleSchema),
   ),
   timezone: described("IANA zone of the schedule, e.g. Europe/Berlin.", z.optional(text())),
+  on: described(
+    "What sets it off besides its schedule: {webhook: NAME}, or a list.",
+    z.optional(z.union([triggerSchema, z.array(triggerSchema)])),
+  ),
   run: described("Exactly one kind of work: script, agent, workflow or task. A text is a script.", runSchema),
   deliver: described(
     'Where the result goes: "origin", "local", "telegram:-1001:17", "webhook:NAME", …; none or [] = nowhere.',

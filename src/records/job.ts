@@ -6,6 +6,7 @@ import type { Instant } from "../kernel/time.ts";
 import type { AgentWork } from "./agent-work.ts";
 import type { Origin, TargetSelector } from "./delivery.ts";
 import type { Schedule, ScheduleDocument } from "./schedule.ts";
+import type { Trigger, TriggerDocument } from "./trigger.ts";
 
 export type CatchUp = "skip" | "latest" | "all";
 export type Overlap = "skip" | "queue" | "allow" | "replace";
@@ -45,6 +46,7 @@ export interface JobDocument {
   description?: string | undefined;
   schedule?: ScheduleDocument | undefined;
   timezone?: string | undefined;
+  on?: TriggerDocument[] | undefined;
   run: WorkDocument;
   deliver?: TargetDocument[] | undefined;
   onFailure?: TargetDocument[] | undefined;
@@ -88,6 +90,8 @@ export interface Job {
   name: string;
   schedule: Schedule | undefined;
   timezone: string;
+  /** What sets it off besides its schedule (W7). */
+  on: readonly Trigger[];
   work: Work;
   deliver: readonly TargetSelector[];
   onFailure: readonly TargetSelector[];

@@ -88,6 +88,8 @@ export interface Run {
   isSuspect: boolean;
   /** The JSON of a JobDocument: the work of a run that has no job (`nightshift agent`). Undefined = its definition says it. */
   input: string | undefined;
+  /** The event from outside that set it off (W7); kept over retries and repetitions by hand. */
+  eventId?: string | undefined;
   /** The queue it waits in (W4). Absent = none: it is no task, or belongs to no group. */
   queue?: string | undefined;
   /** What decides when it may start; with `queue`. */

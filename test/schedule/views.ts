@@ -24,6 +24,7 @@ export function jobOf(schedule: string | undefined, parts: Partial<Job> = {}): J
         ? undefined
         : parseSchedule(schedule, { zone, now: START, anchor: START }).schedule,
     timezone: zone,
+    on: [],
     work: { kind: "script", script: "x.sh", args: [] },
     deliver: [],
     onFailure: [],

@@ -4,7 +4,7 @@
 //     and cannot leave them.
 // I2. Each part is bounded, and so is the whole (U4); what is left out is said.
 
-import { tailWithNote } from "../../kernel/bound-text.ts";
+import { headWithNote, tailWithNote } from "../../kernel/bound-text.ts";
 import { Fault } from "../../kernel/errors.ts";
 import { formatInstant, type Instant } from "../../kernel/time.ts";
 import type { Message } from "../../records/conversation.ts";
@@ -18,6 +18,7 @@ const MAX_PROMPT_BYTES = 200_000;
 /** DESIGN §6: characters of each output that `contextFrom` brings. */
 const MAX_EARLIER_OUTPUT = 8_000;
 const MAX_SCRIPT_OUTPUT = 50_000;
+const MAX_EVENT = 50_000;
 const MAX_SCRIPT_STDERR = 4_000;
 
 /** U3: what the script that ran first has to say. */
@@ -40,6 +41,14 @@ export interface PromptSkill {
   folder: string;
 }
 
+/** Something that happened outside, told by whoever sent it. */
+export interface PromptEvent {
+  /** `webhook deploy`. */
+  trigger: string;
+  receivedAt: Instant;
+  text: string;
+}
+
 export interface PromptInput {
   /** Text of SOUL.md; undefined or blank = none. */
   soul: string | undefined;
@@ -51,6 +60,8 @@ export interface PromptInput {
   /** Named with what they are for; the model can read them. Empty without the skills toolset. */
   otherSkills: readonly { name: string; description: string }[];
   contextFiles: readonly ContextFile[];
+  /** What set the run off (W7); undefined = its schedule, or a person. */
+  event: PromptEvent | undefined;
   script: ScriptReport | undefined;
   contextFrom: readonly EarlierOutput[];
   prompt: string;
@@ -107,6 +118,7 @@ function userParts(input: PromptInput): Part[] {
   }));
   for (const earlier of input.contextFrom)
     parts.push({ of: `the output of ${earlier.jobId}`, text: earlierBlock(earlier, input.run.jobId) });
+  if (input.event) parts.push({ of: "the event", text: eventBlock(input.event) });
   if (input.script) parts.push({ of: "the script's output", text: scriptBlock(input.script) });
   const task = parts.length > 0 ? `# Task\n\n${input.prompt}` : input.prompt;
   return [...parts, { of: "the prompt", text: task }];
@@ -117,6 +129,11 @@ function earlierBlock({ jobId, output }: EarlierOutput, ownJobId: string | undef
   if (output === undefined) return `${whose}: none yet.`;
   const label = `${whose}, at ${formatInstant(output.at)}`;
   return fencedData(label, tailWithNote(output.text, MAX_EARLIER_OUTPUT));
+}
+
+function eventBlock({ trigger, receivedAt, text }: PromptEvent): string {
+  const label = `What set this run off: ${trigger}, at ${formatInstant(receivedAt)}, as its sender tells it`;
+  return fencedData(label, headWithNote(text, MAX_EVENT));
 }
 
 function scriptBlock(report: ScriptReport): string {

@@ -3,6 +3,7 @@
 import type { CommandSpec } from "../command.ts";
 import { agentCommands } from "./agent.ts";
 import { environmentCommands } from "./environment.ts";
+import { hookCommands } from "./hook.ts";
 import { incidentCommands } from "./incident.ts";
 import { jobCommands } from "./job.ts";
 import { nodeCommands } from "./node.ts";
@@ -16,6 +17,7 @@ export const commands: readonly CommandSpec[] = [
   ...runCommands,
   ...deliveryCommands,
   ...incidentCommands,
+  ...hookCommands,
   ...processCommands,
   ...environmentCommands,
 ];

@@ -17,6 +17,7 @@ const FIELDS: readonly OptionSpec[] = [
   ],
   ["--on-failure <target...>", "where alerts go (default: as --deliver; none = nowhere)"],
   ["--timezone <zone>", "IANA zone of its schedule"],
+  ["--on-webhook <name...>", "also start it once for each event of this webhook"],
   ["--catch-up <policy>", "for late slots: skip, latest or all"],
   ["--catch-up-limit <n>", "with --catch-up all: how many at most"],
   ["--overlap <policy>", "when the last run is still live: skip, queue, allow or replace"],

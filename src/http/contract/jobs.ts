@@ -29,6 +29,7 @@ const writtenOut = {
     workflow: z.optional(freeMap()),
     task: z.optional(z.strictObject({ executor: text(), params: z.optional(freeMap()), queue: maybeText() })),
   }),
+  on: z.optional(z.array(z.strictObject({ webhook: text() }))),
   deliver: targets,
   onFailure: targets,
   retry: z.optional(

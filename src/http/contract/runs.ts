@@ -7,6 +7,7 @@ import type { Explanation } from "../../app/explain.ts";
 import type { RunTreeDocument } from "../../app/runs.ts";
 import type { RunShowDocument, TurnDocument } from "../../app/turn-documents.ts";
 import type { Outcome, Usage } from "../../records/outcome.ts";
+import { TRIGGER_KINDS, type TriggerEventDocument } from "../../records/trigger.ts";
 
 /** ISO-8601 in UTC (T1). */
 export const instant = () => z.string().check(z.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/));
@@ -159,11 +160,22 @@ const turnSchema = z.strictObject({
   ),
 }) satisfies z.ZodMiniType<TurnDocument>;
 
+/** What came from outside and set a run off (W7). */
+const triggerEventSchema = z.strictObject({
+  trigger: z.strictObject({ kind: z.enum(TRIGGER_KINDS), name: z.string() }),
+  key: z.string(),
+  receivedAt: instant(),
+  contentType: orNull(z.string()),
+  headers: z.record(z.string(), z.string()),
+  data: z.unknown(),
+}) satisfies z.ZodMiniType<TriggerEventDocument>;
+
 /** One run whole: an agent's turns and where its conversation is kept. */
 export const runShowSchema = z.strictObject({
   ...runShape,
   turns: z.array(turnSchema),
   trajectoryFile: orNull(z.string()),
+  event: orNull(triggerEventSchema),
 }) satisfies z.ZodMiniType<RunShowDocument>;
 
 /** A run with everything below it. */

@@ -31,6 +31,8 @@ export type NewRun = Pick<
   Pick<Run, "queue" | "admission"> & {
     /** The JSON of a JobDocument, for a run that has no job. */
     input?: string | undefined;
+    /** The event that set it off (W7). */
+    eventId?: string | undefined;
   };
 
 export interface StartRun {

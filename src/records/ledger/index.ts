@@ -9,6 +9,7 @@ import type { ModelCallLedger } from "./model-calls.ts";
 import type { OutboxLedger } from "./outbox.ts";
 import type { NodeLedger, ReadingLedger } from "./reading.ts";
 import type { SlotLedger } from "./slots.ts";
+import type { TriggerLedger } from "./triggers.ts";
 import type { WorkflowLedger } from "./workflows.ts";
 
 /**
@@ -24,6 +25,7 @@ export interface Ledger
     BudgetLedger,
     BackgroundLedger,
     IncidentLedger,
+    TriggerLedger,
     WorkflowLedger,
     ModelCallLedger {
   readonly engine: "sqlite" | "postgres";

@@ -247,12 +247,37 @@ async function insertNextAttempts(tx: Transaction, closed: readonly Closed[]): P
 
 function nextAttempt({ next, finishedAt }: Closing, run: Run): RunRow[] {
   if (!next) return [];
-  const { dedupeKey, kind, jobId, version, parentId, slot, effects, isExclusive, input, queue, admission } =
-    run;
+  const {
+    dedupeKey,
+    kind,
+    jobId,
+    version,
+    parentId,
+    slot,
+    effects,
+    isExclusive,
+    input,
+    eventId,
+    queue,
+    admission,
+  } = run;
   const isRetry = next.trigger === "retry";
   return [
     {
-      ...{ dedupeKey, kind, jobId, version, parentId, slot, effects, isExclusive, input, queue, admission },
+      ...{
+        dedupeKey,
+        kind,
+        jobId,
+        version,
+        parentId,
+        slot,
+        effects,
+        isExclusive,
+        input,
+        eventId,
+        queue,
+        admission,
+      },
       ...next,
       // A further attempt of a root is a root of its own; one of a task stays in its tree.
       rootId: run.rootId === run.id ? next.id : run.rootId,

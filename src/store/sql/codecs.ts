@@ -7,6 +7,7 @@ import type { Incident } from "../../records/incident.ts";
 import type { NodeRecord } from "../../records/node.ts";
 import type { ProcessRecord } from "../../records/process.ts";
 import type { Resolution, Run } from "../../records/run.ts";
+import type { TriggerEvent } from "../../records/trigger.ts";
 import type { ColumnKind, Columns } from "./columns.ts";
 import type { Row } from "./connection.ts";
 
@@ -48,6 +49,7 @@ export const RUN = {
   scriptSha256: "text",
   isSuspect: "bool",
   input: "text",
+  eventId: "text",
   queue: "text",
   admission: "json",
 } as const satisfies ColumnsOf<Run>;
@@ -183,6 +185,18 @@ export const INCIDENT = {
   resolvedAt: "int",
   resolvedBy: "text",
 } as const satisfies ColumnsOf<Incident>;
+
+export const TRIGGER_EVENT = {
+  id: "text",
+  key: "text",
+  kind: "text",
+  name: "text",
+  receivedAt: "int",
+  contentType: "text",
+  headers: "json",
+  data: "text",
+  digest: "text",
+} as const satisfies ColumnsOf<TriggerEvent>;
 
 export const RESOLUTION = {
   runId: "text",

@@ -8,6 +8,8 @@ import type { Clock } from "../../kernel/time.ts";
 import type { BackgroundLedger } from "../../records/ledger/background.ts";
 import type { IncidentLedger } from "../../records/ledger/incidents.ts";
 import type { Ledger } from "../../records/ledger/index.ts";
+import type { OutboxLedger } from "../../records/ledger/outbox.ts";
+import type { TriggerLedger } from "../../records/ledger/triggers.ts";
 import type { WorkflowLedger } from "../../records/ledger/workflows.ts";
 import type { HostIdentity } from "../../records/process.ts";
 import { backgroundPart } from "./background.ts";
@@ -19,12 +21,12 @@ import type { Connection } from "./connection.ts";
 import { DIALECTS } from "./dialect.ts";
 import { alignEventOffset, appendEvents, lastSequence, readEvents } from "./events.ts";
 import { incidentPart } from "./incidents.ts";
-import { listDeliveries, listRuns } from "./lists.ts";
+import { listRuns } from "./lists.ts";
 import { migrate } from "./migrate.ts";
 import { countModelCalls, modelCallSums } from "./model-calls.ts";
 import { refuseNetworkFileSystem } from "./network-file-system.ts";
 import { nodes, registerNode, updateNode } from "./nodes.ts";
-import * as outbox from "./outbox.ts";
+import { outboxPart } from "./outbox.ts";
 import { pass } from "./pass.ts";
 import { prune } from "./prune.ts";
 import * as reading from "./reading.ts";
@@ -34,6 +36,7 @@ import type { SqliteDriverName } from "./sqlite-driver.ts";
 import { insertProcesses, startRuns } from "./start-runs.ts";
 import { bindStore, databaseNow, type Store, write } from "./store.ts";
 import { takeOver } from "./take-over.ts";
+import { triggerPart } from "./triggers.ts";
 import { openSocketWakes, type Wakes } from "./wake-sockets.ts";
 import { workflowPart } from "./workflows.ts";
 
@@ -156,6 +159,7 @@ function makeLedger(store: Store, wakes: Wakes): Ledger {
     ...spendingPart(store),
     ...backgroundPart(store),
     ...incidentPart(store),
+    ...triggerPart(store),
     ...workflowPart(store),
   };
 }
@@ -220,34 +224,6 @@ function claimPart(
   };
 }
 
-function outboxPart(
-  store: Store,
-): Part<
-  | "putDeliveries"
-  | "takeDeliveries"
-  | "closeDeliveries"
-  | "takeOverDeliveries"
-  | "retryDelivery"
-  | "dismissDelivery"
-  | "blankDeliveries"
-  | "delivery"
-  | "deliveries"
-  | "nextDeliveryAt"
-> {
-  return {
-    putDeliveries: (deliveries, now) => outbox.putDeliveries(store, deliveries, now),
-    takeDeliveries: (request) => outbox.takeDeliveries(store, request),
-    closeDeliveries: (closings) => outbox.closeDeliveries(store, closings),
-    takeOverDeliveries: (request) => outbox.takeOverDeliveries(store, request),
-    retryDelivery: (id, now) => outbox.retryDelivery(store, id, now),
-    dismissDelivery: (id, dismissal) => outbox.dismissDelivery(store, id, dismissal),
-    blankDeliveries: (request) => outbox.blankDeliveries(store, request),
-    delivery: (idOrPrefix) => reading.findDelivery(store, idOrPrefix),
-    deliveries: (filter) => listDeliveries(store, filter),
-    nextDeliveryAt: () => outbox.nextDeliveryAt(store),
-  };
-}
-
 function spendingPart(
   store: Store,
 ): Part<"openBudget" | "reserve" | "settle" | "budget" | "countModelCalls" | "modelCallSums"> {
@@ -267,10 +243,11 @@ function readingPart(
   Ledger,
   | keyof ReturnType<typeof slotPart>
   | keyof ReturnType<typeof claimPart>
-  | keyof ReturnType<typeof outboxPart>
+  | keyof OutboxLedger
   | keyof ReturnType<typeof spendingPart>
   | keyof BackgroundLedger
   | keyof IncidentLedger
+  | keyof TriggerLedger
   | keyof WorkflowLedger
   | "engine"
   | "now"

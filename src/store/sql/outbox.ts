@@ -2,11 +2,13 @@
 
 import type { Instant } from "../../kernel/time.ts";
 import type { Delivery, NewDelivery } from "../../records/delivery.ts";
-import type { DeliveryClosing } from "../../records/ledger/outbox.ts";
+import type { DeliveryClosing, OutboxLedger } from "../../records/ledger/outbox.ts";
 import { columnList, DELIVERY, decode } from "./codecs.ts";
 import type { Columns } from "./columns.ts";
 import type { Row } from "./connection.ts";
+import { listDeliveries } from "./lists.ts";
 import { insertDeliveries } from "./outbox-rows.ts";
+import { findDelivery } from "./reading.ts";
 import { leaseClock, leaseExpired, type Store, type Transaction, write } from "./store.ts";
 
 const DELIVERY_ID: Columns = { deliveryId: "text" };
@@ -21,11 +23,23 @@ const idsOf = (tx: Transaction, rows: readonly Row[]) =>
     rows.map(({ id }) => ({ deliveryId: id })),
   );
 
-export async function putDeliveries(
-  store: Store,
-  deliveries: readonly NewDelivery[],
-  now: Instant,
-): Promise<void> {
+/** The port's part over a store. */
+export function outboxPart(store: Store): OutboxLedger {
+  return {
+    putDeliveries: (deliveries, now) => putDeliveries(store, deliveries, now),
+    takeDeliveries: (request) => takeDeliveries(store, request),
+    closeDeliveries: (closings) => closeDeliveries(store, closings),
+    takeOverDeliveries: (request) => takeOverDeliveries(store, request),
+    retryDelivery: (id, now) => retryDelivery(store, id, now),
+    dismissDelivery: (id, dismissal) => dismissDelivery(store, id, dismissal),
+    blankDeliveries: (request) => blankDeliveries(store, request),
+    delivery: (idOrPrefix) => findDelivery(store, idOrPrefix),
+    deliveries: (filter) => listDeliveries(store, filter),
+    nextDeliveryAt: () => nextDeliveryAt(store),
+  };
+}
+
+async function putDeliveries(store: Store, deliveries: readonly NewDelivery[], now: Instant): Promise<void> {
   if (deliveries.length === 0) return;
   const added = await write(store, (tx) => insertDeliveries(tx, deliveries, now));
   if (added > 0) await store.wake();
@@ -38,7 +52,7 @@ interface TakeRequest {
 }
 
 /** queued → sending; of each target only the oldest unfinished row (O2). */
-export async function takeDeliveries(
+async function takeDeliveries(
   store: Store,
   request: TakeRequest & { limit: number },
 ): Promise<readonly Delivery[]> {
@@ -76,7 +90,7 @@ export async function takeDeliveries(
  * `sending` rows whose owner is gone: ours, still `sending`, with a higher token (O3). It counts as a try: a message that
  * takes its sender down each time must come to an end (O2).
  */
-export async function takeOverDeliveries(
+async function takeOverDeliveries(
   store: Store,
   request: TakeRequest & { deadNodes: readonly string[] },
 ): Promise<readonly Delivery[]> {
@@ -125,7 +139,7 @@ const CLOSING: Columns = {
   untried: "int",
 };
 
-export async function closeDeliveries(
+async function closeDeliveries(
   store: Store,
   closings: readonly DeliveryClosing[],
 ): Promise<readonly ("closed" | "lost")[]> {
@@ -163,7 +177,7 @@ function emitClosing(tx: Transaction, closing: DeliveryClosing, row: Row): void 
   tx.emit({ runId: text(row.runId), jobId: text(row.jobId), at, kind: `delivery-${closing.kind}`, data });
 }
 
-export async function retryDelivery(store: Store, id: string, now: Instant): Promise<Delivery | undefined> {
+async function retryDelivery(store: Store, id: string, now: Instant): Promise<Delivery | undefined> {
   const row = await write(store, async (tx) => {
     const retried = await tx.get(
       `UPDATE "deliveries" SET "state" = 'queued', "attempts" = 0, "nextAttemptAt" = ?, "finishedAt" = NULL, "error" = NULL, "receipt" = NULL, "owner" = NULL, "token" = "token" + 1
@@ -181,7 +195,7 @@ export async function retryDelivery(store: Store, id: string, now: Instant): Pro
 }
 
 /** A terminal row changes only by way of `queued`, which nobody sees inside one transaction. */
-export async function dismissDelivery(
+async function dismissDelivery(
   store: Store,
   id: string,
   { reason, now }: { reason: string; now: Instant },
@@ -207,7 +221,7 @@ export async function dismissDelivery(
 }
 
 /** Dead and unknown rows keep their text: a person may still send them. */
-export async function blankDeliveries(
+async function blankDeliveries(
   store: Store,
   { before, limit }: { before: Instant; limit: number },
 ): Promise<number> {
@@ -222,7 +236,7 @@ export async function blankDeliveries(
   return blanked.length;
 }
 
-export async function nextDeliveryAt(store: Store): Promise<Instant | undefined> {
+async function nextDeliveryAt(store: Store): Promise<Instant | undefined> {
   const row = await store.connection.get(
     `SELECT min(d."nextAttemptAt") AS "at" FROM "deliveries" AS d WHERE d."state" = 'queued' AND ${IS_HEAD}`,
   );

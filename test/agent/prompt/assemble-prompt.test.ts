@@ -17,6 +17,7 @@ function input(changes: Partial<PromptInput> = {}): PromptInput {
     contextFiles: [],
     script: undefined,
     contextFrom: [],
+    event: undefined,
     prompt: "Check the errors.",
     ...changes,
   };

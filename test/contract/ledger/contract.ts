@@ -12,6 +12,7 @@ import { outboxRules } from "./outbox.ts";
 import { readingRules } from "./reading.ts";
 import { slotRules } from "./slots.ts";
 import { stepBackRules } from "./step-back.ts";
+import { triggerRules } from "./triggers.ts";
 import { workflowRules } from "./workflows.ts";
 
 export function ledgerContract(name: string, open: () => Promise<Bench>): void {
@@ -26,6 +27,7 @@ export function ledgerContract(name: string, open: () => Promise<Bench>): void {
     budgetRules(open);
     backgroundRules(open);
     incidentRules(open);
+    triggerRules(open);
     workflowRules(open);
   });
 }

@@ -7,6 +7,7 @@ import { agentTables } from "./0003-agents.ts";
 import { backgroundTable } from "./0004-background.ts";
 import { workflowTables } from "./0005-workflows.ts";
 import { incidentTable } from "./0006-incidents.ts";
+import { eventTables } from "./0007-events.ts";
 
 /** Number n of the list takes a database from version n − 1 to n. */
 export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = [
@@ -16,4 +17,5 @@ export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = 
   backgroundTable,
   workflowTables,
   incidentTable,
+  eventTables,
 ];
