@@ -9,6 +9,7 @@ import type { AgentDeps } from "./agent/agent-deps.ts";
 import { agentWork } from "./agent-work.ts";
 import type { Context } from "./context.ts";
 import { scriptWork } from "./script-work.ts";
+import { taskWork } from "./task-work.ts";
 import type { WorkTable } from "./work.ts";
 import { type WorkflowsOfNode, workflowsOfNode } from "./workflow-work.ts";
 import { makeAdmitTasks } from "./workflows/admit-tasks.ts";
@@ -52,6 +53,7 @@ export function nodeWork(deps: NodeWorkDeps): NodeWork {
       script: scriptWork(context, commands),
       agent: agentWork({ context, commands, ...agent }),
       workflow: workflows.work,
+      task: taskWork(executors),
       ...context.work,
     },
     workflows,

@@ -34,14 +34,22 @@ function startAttempt(live: LiveWorkflow, { unit, attempt, executor: position, a
   const planned = plannedOf(live, unit);
   const secrets = standIns(Object.keys(planned.secretStandIns));
   const rendered = renderUnit(started.plan, progress, { unit, now: at, secrets });
+  const { task } = planned;
+  const place = { root: ctx.run, unit, attempt, id: live.newId(), now: at };
   const refusal = rendered.ok ? overBudget(live) : `a template cannot be filled: ${rendered.message}`;
   if (!rendered.ok || refusal !== undefined) {
     const error = { code: rendered.ok ? "budget" : "template", message: refusal ?? "" };
+    const end = { reason: error.code, outcome: { state: "failed", error } } as const;
+    live.writer.task({
+      ...bareRow(place, task),
+      state: "failed",
+      ...end,
+      startedAt: undefined,
+      finishedAt: at,
+    });
     live.note({ kind: "ended", unit, at, attempt, outcome: { state: "failed", error } });
     return;
   }
-  const { task } = planned;
-  const place = { root: ctx.run, unit, attempt, id: live.newId(), now: at };
   const name = executorAt(planned, position);
   const { idempotencyKey: key, params, env } = rendered.value;
   const running = live.inline.size;

@@ -32,7 +32,8 @@ export interface InlineCall {
 
 /** Starts it; never throws. Its end shows in the returned object. */
 export function startInline({ call, clock, parent, run, timeoutMs, unit }: InlineCall): InlineTask {
-  const link = linkAbort(parent.signal);
+  // A cancel of the workflow is the graph's to carry out: handlers and `finally` run because of it.
+  const link = linkAbort();
   const timer = linkAbort();
   const startedAt = clock.now();
   let reason: AbortReason | undefined;
@@ -43,7 +44,7 @@ export function startInline({ call, clock, parent, run, timeoutMs, unit }: Inlin
   const ctx: RunContext = {
     ...{ run, signal: link.signal, log: parent.log },
     lineage: { rootId: run.rootId, parentId: run.parentId, depth: parent.lineage.depth + 1 },
-    abortReason: () => reason ?? parent.abortReason(),
+    abortReason: () => reason,
     begin: async () => !link.signal.aborted,
     addProcess: async () => false,
     touch: (activity) => parent.touch(activity),

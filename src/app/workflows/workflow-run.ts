@@ -68,7 +68,7 @@ export class WorkflowRun {
       return await this.#loop();
     } finally {
       ctx.signal.removeEventListener("abort", look);
-      for (const task of inline.values()) task.stop({ kind: "claimLost" });
+      for (const task of inline.values()) task.stop(ctx.abortReason() ?? { kind: "claimLost" });
       await Promise.all([...inline.values()].map((task) => task.ended));
     }
   }

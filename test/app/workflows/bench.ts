@@ -16,6 +16,7 @@ import { type DefinedExecutor, defineExecutor } from "../../../src/orchestrate/e
 import { executorOfDefinition } from "../../../src/orchestrate/executors/from-definition.ts";
 import type { ExecutorRegistry } from "../../../src/records/executor.ts";
 import { testContext } from "../../support/home.ts";
+import { tempFolder } from "../../support/temp.ts";
 
 export async function registryOf(...definitions: DefinedExecutor[]): Promise<ExecutorRegistry> {
   const executors = await Promise.all(
@@ -49,9 +50,14 @@ export class WorkflowBench {
 
   static async open(
     definitions: readonly DefinedExecutor[] = [],
-    options: Partial<OpenOptions> = {},
+    { config, ...options }: Partial<OpenOptions> & { config?: string } = {},
   ): Promise<WorkflowBench> {
-    return new WorkflowBench(await testContext(options), await registryOf(echo, ...definitions));
+    const path = options.path ?? join(await tempFolder(), "home");
+    if (config !== undefined) {
+      await mkdir(path, { recursive: true, mode: 0o700 });
+      await writeFile(join(path, "config.yaml"), config, { mode: 0o600 });
+    }
+    return new WorkflowBench(await testContext({ ...options, path }), await registryOf(echo, ...definitions));
   }
 
   async node(options: Partial<NodeOptions> = {}): Promise<NightshiftNode> {
