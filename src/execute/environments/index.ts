@@ -4,8 +4,10 @@
 //     to this machine.
 
 import { Fault, isFault } from "../../kernel/errors.ts";
+import type { CloudSpec } from "../../records/cloud-specs.ts";
 import type { Environment } from "../../records/environment.ts";
 import { type Backend, type EnvironmentSpec, formatEnvironment } from "../../records/environment-spec.ts";
+import type { CloudService } from "./cloud-sandbox.ts";
 import type { LocalOptions } from "./local.ts";
 import type { CheckDeps, EnvironmentCheck, EnvironmentDeps } from "./place.ts";
 
@@ -43,7 +45,7 @@ const TABLE: Table = {
     open: async (deps, spec) => (await import("./singularity.ts")).openSingularity(deps, spec),
     check: async (deps, spec) => (await import("./singularity-check.ts")).checkSingularity(deps, spec),
   },
-  modal: notBuilt("modal"),
+  modal: cloud(async (deps, spec) => (await import("./modal.ts")).modalService(deps, spec)),
   daytona: notBuilt("daytona"),
   vercel: notBuilt("vercel"),
 };
@@ -119,6 +121,18 @@ function describeLimits({
     ...(memoryMb === undefined ? [] : [`${memoryMb} MB`]),
     ...(pids === undefined ? [] : [`${pids} processes`]),
   ];
+}
+
+/** A cloud's line: how its service is had. */
+function cloud<Spec extends CloudSpec>(
+  service: (deps: CheckDeps, spec: Spec) => Promise<CloudService>,
+): BackendEntry<Spec> {
+  return {
+    open: async (deps, spec) =>
+      (await import("./cloud-place.ts")).openCloud(deps, spec, await service(deps, spec)),
+    check: async (deps, spec) =>
+      (await import("./cloud-check.ts")).checkCloud(spec, () => service(deps, spec)),
+  };
 }
 
 function notBuilt<Name extends Backend>(

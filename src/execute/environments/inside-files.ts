@@ -14,15 +14,18 @@ const NO_FILE = 92;
 const TOO_LARGE = 93;
 const UNREADABLE = 94;
 
-const READ = `[ -e "$1" ] || exit ${MISSING}
+/** Shell text that says by its exit code whether $1 can be read and has at most $2 bytes. */
+export const LOOK = `[ -e "$1" ] || exit ${MISSING}
 [ -f "$1" ] || exit ${NO_FILE}
 [ -r "$1" ] || exit ${UNREADABLE}
 size=$(wc -c <"$1") || exit ${UNREADABLE}
-[ "$size" -le "$2" ] || exit ${TOO_LARGE}
+[ "$size" -le "$2" ] || exit ${TOO_LARGE}`;
+
+const READ = `${LOOK}
 exec cat -- "$1"`;
 
 /** $1 path, $2 mode or empty, $3 suffix, $4 bytes. A link's target is replaced, not the link. */
-const WRITE = `path=$1
+const writeScript = (take: string) => `path=$1
 [ ! -d "$path" ] || exit ${NO_FILE}
 if [ -L "$path" ]; then path=$(readlink -f -- "$path") || exit ${NO_FILE}; fi
 case $path in */*) folder=\${path%/*} ;; *) folder=. ;; esac
@@ -30,12 +33,15 @@ umask 022
 mkdir -p -- "\${folder:-/}" || exit ${UNREADABLE}
 new=$path.$3
 trap 'rm -f -- "$new"' EXIT
-( umask 077; cat >"$new" ) || exit ${UNREADABLE}
+( umask 077; ${take} ) || exit ${UNREADABLE}
 [ "$(wc -c <"$new")" -eq "$4" ] || exit ${UNREADABLE}
 mode=$2
 [ -n "$mode" ] || mode=$(stat -c %a -- "$path" 2>/dev/null || stat -f %Lp -- "$path" 2>/dev/null) || mode=644
 chmod "\${mode:-644}" "$new" && mv -f -- "$new" "$path" || exit ${UNREADABLE}
 trap - EXIT`;
+const WRITE = writeScript('cat >"$new"');
+/** Shell text that makes the file $1 of what lies at $5 already. */
+export const MOVE = writeScript('mv -f -- "$5" "$new"');
 
 export interface InsideScript {
   script: string;
@@ -83,7 +89,7 @@ export async function readInside(
     maxBytes: maxBytes + 1,
   });
   if (end.exitCode === 0) return end.stdout;
-  throw fileFault(place, { path: read.path, end, what: "read", maxBytes });
+  throw fileFault(place.label, { path: read.path, ...toldBy(end), what: "read", maxBytes });
 }
 
 /** Writes the file whole. Throws `environment.file-refused`. */
@@ -100,22 +106,30 @@ export async function writeInside(
     signal: write.signal,
     stdin: write.data,
   });
-  if (end.exitCode !== 0) throw fileFault(place, { path: write.path, end, what: "written", maxBytes: 0 });
+  if (end.exitCode !== 0)
+    throw fileFault(place.label, { path: write.path, ...toldBy(end), what: "written", maxBytes: 0 });
 }
 
-function refuseBadPath(path: string): void {
+const toldBy = ({ exitCode, stderr }: CallEnd) => ({ exitCode, said: Buffer.from(stderr).toString("utf8") });
+
+/** Throws `environment.file-refused` for what can name no file. */
+export function refuseBadPath(path: string): void {
   if (path !== "" && !path.includes("\0")) return;
   throw new Fault("environment.file-refused", "a path is empty or holds a NUL byte", {
     hint: "Give the path of a file.",
   });
 }
 
-function fileFault(place: Place, at: { path: string; end: CallEnd; what: string; maxBytes: number }): Fault {
-  const { path, end, what, maxBytes } = at;
-  const said = Buffer.from(end.stderr).toString("utf8").trim().split("\n").at(-1);
-  switch (end.exitCode) {
+/** The fault that an exit code of these scripts stands for. */
+export function fileFault(
+  label: string,
+  at: { path: string; exitCode: number; said: string; what: string; maxBytes: number },
+): Fault {
+  const { path, exitCode, what, maxBytes } = at;
+  const said = at.said.trim().split("\n").at(-1);
+  switch (exitCode) {
     case MISSING:
-      return new Fault("environment.file-missing", `${path} does not exist in ${place.label}`, {
+      return new Fault("environment.file-missing", `${path} does not exist in ${label}`, {
         hint: "Look at the folder first.",
       });
     case NO_FILE:
