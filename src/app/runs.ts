@@ -184,18 +184,23 @@ export async function resolveRun(
   return documentOf(context, run);
 }
 
+/** A task that its stopping node took along is as unknown as one that a dying node did. */
+const isQuestion = (run: Run) =>
+  run.state === "unknown" ||
+  isOpenApproval(run) ||
+  (run.parentId !== undefined && run.reason === "nodeStopped");
+
 const isOpenApproval = ({ state, reason }: Run) => state === "waiting" && reason === "approval";
 
 /** What waits for a person's word: the run itself, or the one task of a live workflow that does. Throws `input.conflict`. */
 async function questionOf(context: Context, run: Run): Promise<Run> {
-  if (run.state === "unknown" || isOpenApproval(run)) return run;
+  if (isQuestion(run)) return run;
   const { ledger } = context;
   const isLiveWorkflow = run.kind === "workflow" && !isTerminal(run.state);
   const [tasks, said] = isLiveWorkflow
     ? await Promise.all([ledger.tasksOf(run.id), ledger.resolutionsOf(run.id)])
     : [[], []];
-  const isOpen = (task: Run) =>
-    isOpenApproval(task) || (task.state === "unknown" && !said.some(({ runId }) => runId === task.id));
+  const isOpen = (task: Run) => isQuestion(task) && !said.some(({ runId }) => runId === task.id);
   const open = tasks.filter(isOpen);
   const [only] = open;
   if (only && open.length === 1) return only;

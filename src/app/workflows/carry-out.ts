@@ -65,6 +65,7 @@ function startAttempt(live: LiveWorkflow, { unit, attempt, executor: position, a
   const admission = deps.admissionFor({ task, executor: name, key });
   live.writer.task(attemptRow(place, { task, rendered: rendered.value, executor: name }, admission));
   live.open.set(place.id, { unit, attempt });
+  live.rows.set(unit, place.id);
 }
 
 /** `budget.spawns`: how many attempts a run may start in all. */
@@ -82,15 +83,23 @@ function stopAttempt(live: LiveWorkflow, { unit, why }: Of<"stop">): undefined {
 }
 
 function putWaiting(live: LiveWorkflow, { unit, reason, at }: Of<"wait">): undefined {
-  if (reason !== "approval" && reason !== "time") return;
-  const { task, work } = { ...plannedOf(live, unit), work: plannedOf(live, unit).task.work };
+  if (reason === "effect") return askAboutEffect(live, unit);
+  if (reason === "retry") return;
+  const { task } = plannedOf(live, unit);
   const place = { root: live.ctx.run, unit, attempt: 1, id: live.newId(), now: at };
   live.writer.task({ ...bareRow(place, task), state: "waiting", reason });
   live.open.set(place.id, { unit, attempt: 1 });
-  if (work.kind !== "approval") return;
+  if (task.work.kind !== "approval") return;
   const rendered = renderUnit(live.started.plan, live.progress, { unit, now: at });
-  const message = rendered.ok ? String(rendered.value.work.message ?? work.message) : work.message;
-  live.writer.deliver(live.deps.askApproval({ unit, runId: place.id, message }));
+  const message = String((rendered.ok ? rendered.value.work.message : undefined) ?? task.work.message);
+  live.writer.deliver(live.deps.ask({ about: "approval", unit, attempt: 1, runId: place.id, message }));
+}
+
+function askAboutEffect(live: LiveWorkflow, unit: string): undefined {
+  const attempt = live.progress.units.get(unit)?.attempt ?? 1;
+  const runId = live.rows.get(unit) ?? live.ctx.run.id;
+  const message = "its node is gone, and nobody knows how far it came";
+  live.writer.deliver(live.deps.ask({ about: "effect", unit, attempt, runId, message }));
 }
 
 /** What ended without an attempt gets a row all the same; what waited gets its end. */

@@ -25,8 +25,18 @@ export interface RunDeps {
   /** Checks params, runs, checks the result; never rejects. */
   call(executor: Executor, attempt: InlineAttempt, ctx: RunContext): Promise<Outcome>;
   admissionFor(attempt: { task: Task; executor: string | undefined; key: string }): Admission;
-  /** The messages that ask people for an approval. */
-  askApproval(question: { unit: string; runId: string; message: string }): readonly NewDelivery[];
+  /** The messages that ask people for a word. */
+  ask(question: Question): readonly NewDelivery[];
+}
+
+/** `effect`: a task's node is gone, and nobody knows how far it came (L6). */
+export interface Question {
+  about: "approval" | "effect";
+  unit: string;
+  attempt: number;
+  /** The run to resolve. */
+  runId: string;
+  message: string;
 }
 
 export interface InlineAttempt {
@@ -52,6 +62,8 @@ export interface LiveWorkflow {
   /** Rows of this run that have not ended, by id: attempts, approvals, pauses. */
   open: Map<string, { unit: string; attempt: number }>;
   inline: Map<string, InlineTask>;
+  /** The row of each unit's newest attempt. */
+  rows: Map<string, string>;
   /** Applies an entry and has it written. */
   note(entry: JournalEntry): void;
   newId(): string;

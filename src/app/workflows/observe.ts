@@ -27,6 +27,7 @@ function recoverUnit(
 ): void {
   const { attempt } = state;
   if (row && !isTerminal(row.state)) live.open.set(row.id, { unit, attempt: row.attempt });
+  if (row) live.rows.set(unit, row.id);
   if (state.standing === "waiting") return;
   const at = live.deps.context.clock.now();
   // A task without a row ran in the process that died, and had no effects.

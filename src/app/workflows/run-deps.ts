@@ -9,7 +9,7 @@ import type { RunContext } from "../../records/run-context.ts";
 import type { Resources, Task } from "../../records/workflow.ts";
 import type { Context } from "../context.ts";
 import type { WorkInput } from "../work.ts";
-import type { RunDeps } from "./live-workflow.ts";
+import type { Question, RunDeps } from "./live-workflow.ts";
 import { unitKey } from "./task-rows.ts";
 import type { PlannedWorkflow } from "./workflow-source.ts";
 
@@ -36,16 +36,23 @@ export function makeRunDeps(
     ...{ context, giveUp: giveUp(), offlineExecutors, call },
     inlineExecutor: (attempt) => inlineExecutor(node, planned, attempt),
     admissionFor: ({ task, executor, key }) => admissionFor(node, { task, executor, key }),
-    askApproval: ({ unit, runId, message }) =>
+    ask: (question) =>
       rowsOf(
         {
-          ...{ subject: unitKey(ctx.run.id, unit), kind: "alert", runId: ctx.run.id, jobId: ctx.run.jobId },
-          selectors: input.job.deliver,
-          text: `${planned.workflow.name} waits for an approval (${unit}): ${message}\n\nApprove: nightshift run resolve ${runId} --as succeeded\nRefuse: nightshift run resolve ${runId} --as failed`,
+          ...{ kind: "alert", runId: ctx.run.id, jobId: ctx.run.jobId, selectors: input.job.deliver },
+          subject: `${unitKey(ctx.run.id, question.unit)}#${question.attempt}`,
+          text: questionText(planned.workflow.name, question),
         },
         context.rowsFor(input.job.origin),
       ),
   };
+}
+
+function questionText(workflow: string, { about, unit, runId, message }: Question): string {
+  const say = (as: string) => `nightshift run resolve ${runId} --as ${as}`;
+  if (about === "approval")
+    return `${workflow} waits for an approval (${unit}): ${message}\n\nApprove: ${say("succeeded")}\nRefuse: ${say("failed")}`;
+  return `${workflow} waits for your word on ${unit}: ${message}.\n\nIt was done: ${say("succeeded")}\nIt was not, and shall count as failed: ${say("failed")}\nDo it again: ${say("rerun")}`;
 }
 
 /** Only where nothing else has a say: no queue, no resources, no effects, and room on this node. */

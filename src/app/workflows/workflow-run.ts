@@ -36,7 +36,7 @@ export class WorkflowRun {
     const { progress } = started;
     const { clock, random } = deps.context;
     this.#live = {
-      ...{ deps, started, ctx, writer, progress, open: new Map(), inline: new Map() },
+      ...{ deps, started, ctx, writer, progress, open: new Map(), inline: new Map(), rows: new Map() },
       newId: () => makeId(clock.now(), random),
       note(entry) {
         applyEntry(progress, entry);

@@ -40,6 +40,38 @@ export const echo = defineExecutor({
   },
 });
 
+/** Begins when it is called and ends when the test says so. */
+export function gated(name: string, effects: "none" | "idempotent" | "external") {
+  const calls: { attempt: number; key: string; end(result: unknown): void; fail(message: string): void }[] =
+    [];
+  let called = () => {};
+  const executor = defineExecutor({
+    name,
+    effects,
+    run: (_params, { attempt, idempotencyKey, signal }) =>
+      new Promise((resolve, reject) => {
+        signal.addEventListener("abort", () => reject(new Error("told to stop")), { once: true });
+        calls.push({
+          attempt,
+          key: idempotencyKey,
+          end: resolve,
+          fail: (message) => reject(new Error(message)),
+        });
+        called();
+      }),
+  });
+  const whenCalled = async (count: number) => {
+    while (calls.length < count)
+      await new Promise<void>((resolve) => {
+        called = resolve;
+      });
+    const call = calls[count - 1];
+    if (!call) throw new Error("not called");
+    return call;
+  };
+  return { executor, calls, whenCalled };
+}
+
 export class WorkflowBench {
   readonly context: Context;
   readonly executors: ExecutorRegistry;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { cancelRun, resolveRun, runTree } from "../../../src/app/runs.ts";
 import { defineExecutor } from "../../../src/orchestrate/executors/define-executor.ts";
-import { unitOf, WorkflowBench } from "./bench.ts";
+import { gated, unitOf, WorkflowBench } from "./bench.ts";
 
 const CHAIN = `
 name: chain
@@ -12,38 +12,6 @@ tasks:
   - {id: c, executor: echo, params: {n: "{{ b.result.before.n + 1 }}"}, dependsOn: [b]}
 outputs: {n: "{{ c.result.n }}", line: "{{ b.result.before.line }}"}
 `;
-
-/** Begins when it is called and ends when the test says so. */
-function gated(name: string, effects: "none" | "idempotent" | "external") {
-  const calls: { attempt: number; key: string; end(result: unknown): void; fail(message: string): void }[] =
-    [];
-  let called = () => {};
-  const executor = defineExecutor({
-    name,
-    effects,
-    run: (_params, { attempt, idempotencyKey, signal }) =>
-      new Promise((resolve, reject) => {
-        signal.addEventListener("abort", () => reject(new Error("told to stop")), { once: true });
-        calls.push({
-          attempt,
-          key: idempotencyKey,
-          end: resolve,
-          fail: (message) => reject(new Error(message)),
-        });
-        called();
-      }),
-  });
-  const whenCalled = async (count: number) => {
-    while (calls.length < count)
-      await new Promise<void>((resolve) => {
-        called = resolve;
-      });
-    const call = calls[count - 1];
-    if (!call) throw new Error("not called");
-    return call;
-  };
-  return { executor, calls, whenCalled };
-}
 
 describe("a workflow", () => {
   test("runs its tasks in order, hands values on with their types, and each is a run of its tree", async () => {
