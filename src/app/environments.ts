@@ -51,8 +51,8 @@ export async function checkScriptPlace(
 }
 
 /**
- * Removes the containers and instances of nodes that died (hermes#75467), by whichever engines are installed. Returns their
- * names. An engine that does not answer has none; never throws.
+ * Removes the containers, instances and sockets of nodes that died (hermes#75467), by whichever engines are installed. Returns
+ * their names. An engine that does not answer has none; never throws.
  */
 export async function reapEnvironments({
   env,
@@ -68,6 +68,8 @@ export async function reapEnvironments({
     const { reapInstances } = await import("../execute/environments/instances.ts");
     removed.push(...(await reapInstances({ nodeEnv: env, clock }, program)));
   }
+  const { reapSocketFolders } = await import("../execute/environments/ssh-sockets.ts");
+  removed.push(...(await reapSocketFolders()));
   if (removed.length > 0) log.info("containers-reaped", { removed });
   return removed;
 }

@@ -1,7 +1,10 @@
 // What recovery works with on a real home.
 
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { endLeftovers } from "../execute/terminate.ts";
 import { SECOND } from "../kernel/time.ts";
+import { agentTempFolder } from "./agent/temp-folder.ts";
 import { makePlanUnknowns } from "./close-run.ts";
 import type { Context } from "./context.ts";
 import { endContainersOf, mayHaveContainer } from "./environments.ts";
@@ -22,7 +25,14 @@ export function recoveryDeps(
     nodeId: node.nodeId,
     leaseMs: node.leaseMs,
     isQuarantineOn: node.isQuarantineOn ?? context.config.limits.quarantine,
-    endLeftovers: (processes, runId) => endLeftovers(context, processes, { runId, graceMs: GRACE_MS }),
+    async endLeftovers(processes, runId) {
+      const ended = await endLeftovers(context, processes, { runId, graceMs: GRACE_MS });
+      // What only the run needed goes with it; a folder that cannot be removed is swept later.
+      await rm(join(agentTempFolder(context.home.paths), runId), { recursive: true, force: true }).catch(
+        () => {},
+      );
+      return ended;
+    },
     endContainers: (taken) => {
       // An engine that hangs must not hold up runs that never used it.
       const contained = taken.filter((one) => mayHaveContainer(context, jobOfRunOrNothing(context, one)));

@@ -83,7 +83,7 @@ start() {
     mount --bind "$source" "$root/workspace"
     mount --bind "$scratch/tmp" "$root/tmp"
     mount --bind "$scratch/var_tmp" "$root/var/tmp"
-    mount -t tmpfs none "$root/dev"
+    mount -t tmpfs -o mode=755 none "$root/dev"
     for device in null zero random urandom; do : >"$root/dev/$device"; mount --bind "/dev/$device" "$root/dev/$device"; done
     ln -s /proc/self/fd "$root/dev/fd"; ln -s fd/1 "$root/dev/stdout"; ln -s fd/2 "$root/dev/stderr"
     mount -t proc none "$root/proc"
@@ -121,7 +121,9 @@ run_inside() {
   shift
   [ $# -gt 0 ] || refuse "exec: no program"
   find_pid "$name" || fatal "While setting image/instance: no instance found with name $name"
-  exec env -i /usr/bin/nsenter --target "$pid" "${enter[@]}" --mount --pid --ipc --net --root --wd=/ -- \
+  # Without a network of its own it has the machine's, which nobody but root may enter again.
+  [ "/proc/$pid/ns/net" -ef /proc/self/ns/net ] || enter+=(--net)
+  exec env -i /usr/bin/nsenter --target "$pid" "${enter[@]}" --mount --pid --ipc --root --wd=/ -- \
     /bin/sh -c 'cd /workspace && exec "$@"' sh /bin/env HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C \
     APPTAINER_NAME="$name" "$@"
 }

@@ -1,12 +1,14 @@
 // What files there are, here and inside, told alike: so that only what differs is sent.
 //
-// I1. `.env`, `config.yaml` and the list's own kind of exclusions are in no list, wherever they lie: what is not listed is
+// I1. `.env`, `config.yaml` and files that are not whole yet are in no list, wherever they lie: what is not listed is
 //     neither sent, fetched, nor deleted.
 // I2. A path that is absolute, holds `..`, a newline or a NUL is in no list either.
 
-import { lstat, readdir, readlink } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { lstat, readdir, readlink, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Environment } from "../../records/environment.ts";
+import { areOrphansWords, ownerWords } from "./owner.ts";
 
 export interface ListedFile {
   kind: "file" | "link";
@@ -22,18 +24,33 @@ export type FileList = ReadonlyMap<string, ListedFile>;
 
 const EXCLUDED: ReadonlySet<string> = new Set([".env", "config.yaml"]);
 
+const FRESH = /^\.nightshift-(.+)\.new$/;
+
+/** The name that a file of the folder has here until it is whole: it says whose it is. */
+export function freshName(path: string): string {
+  const digest = createHash("sha256").update(path).digest("hex").slice(0, 8);
+  return `.nightshift-${ownerWords()}.${digest}.new`;
+}
+
 /** Whether it may be synced at all (I1, I2). */
 export function isSyncable(path: string): boolean {
   if (path === "" || path.startsWith("/") || /[\n\0]/.test(path)) return false;
-  return path.split("/").every((part) => part !== ".." && part !== "." && part !== "" && !EXCLUDED.has(part));
+  const mayHave = (part: string) =>
+    part !== ".." && part !== "." && part !== "" && !EXCLUDED.has(part) && !FRESH.test(part);
+  return path.split("/").every(mayHave);
 }
 
-/** Files and links below a folder of this machine; sockets, pipes and devices are left out. Links are not followed. */
+/**
+ * Files and links below a folder of this machine; sockets, pipes and devices are left out. Links are not followed. What a
+ * process that died left half written (`freshName`) is removed on the way.
+ */
 export async function listHere(folder: string): Promise<Map<string, ListedFile>> {
   const list = new Map<string, ListedFile>();
   const walk = async (below: string): Promise<void> => {
     for (const entry of await readdir(join(folder, below), { withFileTypes: true })) {
       const path = below === "" ? entry.name : `${below}/${entry.name}`;
+      const isLeft = areOrphansWords(FRESH.exec(entry.name)?.[1] ?? "");
+      if (isLeft) await rm(join(folder, path), { force: true });
       if (!isSyncable(path)) continue;
       if (entry.isDirectory()) await walk(path);
       else if (entry.isFile() || entry.isSymbolicLink()) {

@@ -67,7 +67,11 @@ async function removeContainers(
     .filter((found) => found.name !== "" && found.owner !== "" && isWanted(found));
   const removed: Found[] = [];
   for (const one of wanted)
-    if ((await run(["rm", "--force", "--volumes", one.name]))?.exitCode === 0) removed.push(one);
+    if ((await run(["rm", "--force", "--volumes", one.name]))?.exitCode === 0) {
+      // One of its own has its name; what a scope keeps has another.
+      await run(["volume", "rm", "--force", one.name]);
+      removed.push(one);
+    }
   return removed;
 }
 

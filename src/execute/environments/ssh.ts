@@ -6,8 +6,7 @@
 //     its machine is gone: then it ends all that carries the environment's mark and removes what was made.
 // I3. A time-out ends the call's whole tree there (end-inside.ts).
 
-import { createHash } from "node:crypto";
-import { mkdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "../../kernel/errors.ts";
 import type { Environment } from "../../records/environment.ts";
@@ -28,18 +27,16 @@ import type {
 import { type ClientAnswer, lastLine, runClient } from "./run-client.ts";
 import { makeShellEnvironment } from "./shell-environment.ts";
 import { controlArgv, LONGEST_SSH_COMMAND, masterArgv, sessionOverMaster } from "./ssh-arguments.ts";
+import { openSocketFolder } from "./ssh-sockets.ts";
 
 /** Connecting, authenticating and the first word from there. @source upstream.md 1.11, with room for a slow login shell */
 const HANDSHAKE_MS = 25_000;
 const ANSWER_TIMEOUT_MS = 30_000;
-/** A socket's path may have 104 bytes, and ssh appends 17 to it while binding. */
-const LONGEST_SOCKET = 80;
-
 /** Connects. Throws Fault `environment.unusable` when it cannot. */
 export async function openSsh(deps: EnvironmentDeps, spec: SshSpec): Promise<Environment> {
   await haveClient(deps);
   const environmentId = deps.newId();
-  const folder = await socketFolder(deps.tempFolder, environmentId);
+  const folder = await openSocketFolder(deps.tempFolder, environmentId);
   const link: Link = {
     spec,
     label: formatEnvironment(spec),
@@ -89,14 +86,6 @@ async function haveClient({ nodeEnv }: Pick<CheckDeps, "nodeEnv">): Promise<void
   const found = await findCommand("ssh", nodeEnv.PATH ?? "");
   if (found.kind === "found") return;
   throw new Fault("environment.unusable", "ssh is not installed", { hint: "Install the OpenSSH client." });
-}
-
-async function socketFolder(tempFolder: string, environmentId: string): Promise<string> {
-  const wished = join(tempFolder, `ssh-${environmentId.slice(-8)}`);
-  const short = `/tmp/nightshift-ssh-${createHash("sha256").update(environmentId).digest("hex").slice(0, 12)}`;
-  const folder = wished.length + 2 <= LONGEST_SOCKET ? wished : short;
-  await mkdir(folder, { mode: 0o700, recursive: folder === wished });
-  return folder;
 }
 
 /** Resolves once the guardian has said its word: connected, let in, and a shell is there. */

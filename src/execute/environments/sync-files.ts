@@ -21,7 +21,7 @@ import {
 import { dirname, join, normalize } from "node:path";
 import { Fault } from "../../kernel/errors.ts";
 import type { CommandResult, Environment } from "../../records/environment.ts";
-import { differing, type FileList, isSame, listHere, listInside, lookHere } from "./file-list.ts";
+import { differing, type FileList, freshName, isSame, listHere, listInside, lookHere } from "./file-list.ts";
 import { type ArchiveEntry, packArchive, unpackArchive } from "./tar-archive.ts";
 
 /** Of one archive, about. Bounds memory. */
@@ -150,7 +150,7 @@ export class FolderSync {
     if (await leadsThroughLink(this.#here, path)) return skip("a link lies on its way");
     if (await isSameContent(full, entry)) return;
     await mkdir(dirname(full), { recursive: true });
-    const fresh = join(dirname(full), `.nightshift-${process.pid}-${Buffer.byteLength(path)}.new`);
+    const fresh = join(dirname(full), freshName(path));
     try {
       await rm(fresh, { force: true });
       if (entry.kind === "link") await symlink(entry.target, fresh);
