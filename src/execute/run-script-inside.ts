@@ -195,25 +195,24 @@ async function execute(inside: Inside, environment: Environment, path: string): 
   const { deps, script, ctx, redact } = inside;
   const marker = `${environment.ownFolder}/${NO_INTERPRETER}`;
   const outputFile = `${environment.ownFolder}/output`;
-  const eventEnv = await bringEvent(environment, inside.event, ctx.signal);
+  const files = {
+    ...(inside.onEnd && { [OUTPUT_VARIABLE]: outputFile }),
+    ...(await bringEvent(environment, inside.event, ctx.signal)),
+  };
   const logs = liveLogs(inside);
   let result: CommandResult;
   try {
-    result = await environment.exec(
-      commandText({ script, path, args: inside.args, marker, outputFile: inside.onEnd && outputFile }),
-      {
-        signal: ctx.signal,
-        env: eventEnv,
-        maxBytes: deps.outputBytes ?? STDOUT_LIMIT,
-        onActivity: (activity) => {
-          if (activity === "cpu") ctx.touch("cpu");
-        },
-        onOutput: (stream, chunk) => {
-          ctx.touch(stream);
-          logs[stream].push(chunk);
-        },
+    result = await environment.exec(commandText({ script, path, args: inside.args, marker, files }), {
+      signal: ctx.signal,
+      maxBytes: deps.outputBytes ?? STDOUT_LIMIT,
+      onActivity: (activity) => {
+        if (activity === "cpu") ctx.touch("cpu");
       },
-    );
+      onOutput: (stream, chunk) => {
+        ctx.touch(stream);
+        logs[stream].push(chunk);
+      },
+    });
   } finally {
     logs.stdout.end();
     logs.stderr.end();
@@ -251,15 +250,15 @@ function commandText(call: {
   path: string;
   args: readonly string[];
   marker: string;
-  outputFile: string | undefined;
+  /** Variables that name the run's own files. */
+  files: Readonly<Record<string, string>>;
 }): string {
   const branches = call.script.interpreters.map(({ command, args }) => {
     const words = [command, ...args, call.path, ...call.args].map(quoted).join(" ");
     return `if command -v ${quoted(command)} >/dev/null 2>&1; then ${words}`;
   });
-  const output =
-    call.outputFile === undefined ? "" : `export ${OUTPUT_VARIABLE}=${quoted(call.outputFile)}\n`;
-  return `${output}trap : TERM\n${branches.join("\nel")}\nelse : >${quoted(call.marker)}; (exit 127)\nfi`;
+  const exports = Object.entries(call.files).map(([name, file]) => `export ${name}=${quoted(file)}\n`);
+  return `${exports.join("")}trap : TERM\n${branches.join("\nel")}\nelse : >${quoted(call.marker)}; (exit 127)\nfi`;
 }
 
 const quoted = (word: string) => `'${word.replaceAll("'", `'\\''`)}'`;

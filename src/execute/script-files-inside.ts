@@ -3,7 +3,7 @@
 import type { Environment } from "../records/environment.ts";
 import { EVENT_FILE, EVENT_VARIABLE, MAX_RESULT_BYTES } from "./prepare-script.ts";
 
-/** Puts an event into the folder that ends with the environment; the variables that tell of it. */
+/** Puts an event into the folder that ends with the environment; the variable that tells of it. */
 export async function bringEvent(
   environment: Environment,
   event: string | undefined,

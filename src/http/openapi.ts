@@ -3,6 +3,7 @@
 import type * as z from "zod/mini";
 import { type $ZodType, globalRegistry, registry, toJSONSchema } from "zod/v4/core";
 import { jobSchema } from "../records/job-schema.ts";
+import { firedEventSchema } from "./contract/events.ts";
 import { incidentSchema } from "./contract/incidents.ts";
 import { jobEchoSchema, jobShowSchema, planSchema, scheduleSchema, transferSchema } from "./contract/jobs.ts";
 import { diagnosisSchema, errorSchema, healthSchema, nodeSchema, statusSchema } from "./contract/nodes.ts";
@@ -33,6 +34,7 @@ const NAMED: Readonly<Record<string, z.ZodMiniType>> = {
   Audit: auditSchema,
   Delivery: deliverySchema,
   Incident: incidentSchema,
+  FiredEvent: firedEventSchema,
   Node: nodeSchema,
   Status: statusSchema,
   Diagnosis: diagnosisSchema,
@@ -112,7 +114,10 @@ function bodySchema(schema: z.ZodMiniType): Json {
 }
 
 function pathsOf(routes: readonly Route[]): Json {
-  const paths: Record<string, Json> = { "/healthz": { get: healthOperation() } };
+  const paths: Record<string, Json> = {
+    "/healthz": { get: healthOperation() },
+    "/hooks/{name}": { post: hookOperation() },
+  };
   for (const route of routes) {
     const path = `/api${route.path}`;
     paths[path] = { ...paths[path], [route.method]: operationOf(route) };
@@ -139,6 +144,23 @@ function healthOperation(): Json {
     responses: {
       200: { description: "Its last pass is less than two minutes old.", content },
       503: { description: "It is stuck, stopping, or cannot reach its store.", content },
+    },
+  };
+}
+
+function hookOperation(): Json {
+  const content = { "application/json": { schema: refTo("FiredEvent") } };
+  return {
+    operationId: "receiveHook",
+    summary:
+      "A signed message that sets jobs off. Needs no token: its signature is looked at (docs/hooks.md).",
+    security: [],
+    parameters: [{ name: "name", in: "path", required: true, schema: { type: "string" } }],
+    requestBody: { required: true, content: { "*/*": { schema: {} } } },
+    responses: {
+      200: { description: "It had come before, and started nothing now.", content },
+      202: { description: "Each job that listens has a run, or a skipped one with the reason.", content },
+      default: { $ref: "#/components/responses/Refused" },
     },
   };
 }

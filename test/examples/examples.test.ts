@@ -153,6 +153,28 @@ function shell(command: string, env: Record<string, string>): Promise<number | n
   });
 }
 
+test("push-hook: one run a push, told by a signed webhook; a delivery that is repeated starts nothing", async () => {
+  const home = await cliHome({ env: { GITHUB_HOOK_SECRET: "s3cr3t-of-this-test" } });
+  await home.write("config.yaml", await readFile(join(EXAMPLES, "push-hook/config.yaml"), "utf8"));
+  await copyScript(home, "push-hook", "on-push.sh");
+  await home.json("job", "apply", "-f", join(EXAMPLES, "push-hook/job.yaml"));
+  const node = home.start(["up", "--port", "0", "--json", "--grace", "1s"]);
+  const [, url = ""] = await node.said(/"url":"(http:[^"]+)"/);
+  const env = { PATH: process.env.PATH ?? "", GITHUB_HOOK_SECRET: "s3cr3t-of-this-test" };
+  const send = (body: string) =>
+    shell(`sh ${join(EXAMPLES, "push-hook/send.sh")} ${url} '${body}' delivery-1`, env);
+
+  const sent = [await send('{"ref": "refs/heads/main"}'), await send('{"ref": "refs/heads/main"}')];
+  await node.said(/"event":"run"/);
+
+  expect(sent).toEqual([0, 0]);
+  expect(await send('{"ref": "refs/heads/other"}')).not.toBe(0);
+  expect(await home.json("run", "list")).toMatchObject([
+    { jobId: "on-push", trigger: "event", state: "succeeded", outcome: { output: "main was pushed.\n" } },
+  ]);
+  expect(await home.json("hook", "list")).toMatchObject([{ path: "/hooks/github", jobs: ["on-push"] }]);
+});
+
 test.skipIf(!hasPostgres)("postgres: two nodes on one database start each slot once", async () => {
   const env = { NIGHTSHIFT_STORE: await postgresDatabase() };
   const [a, b] = [await cliHome({ env }), await cliHome({ env })];

@@ -190,6 +190,19 @@ describe.each(kinds)("a script in $name", ({ name, whyNot, spec }) => {
     },
   );
 
+  test.skipIf(whyNot)(
+    "W7: what set it off is in the file that a variable names, inside the place",
+    async () => {
+      const inside = await openInside(spec());
+      const script = await inside.room.script("who.sh", 'cat "$NIGHTSHIFT_EVENT_FILE"');
+
+      expect(await inside.run(script, { work: { event: '{"from": "夜"}' } })).toMatchObject({
+        state: "succeeded",
+        output: '{"from": "夜"}',
+      });
+    },
+  );
+
   test.skipIf(whyNot)("a secret of the job that it prints is hidden in output and live log", async () => {
     const inside = await openInside(spec());
     const script = await inside.room.script("leak.sh", 'echo "$API_TOKEN"; exit 1');

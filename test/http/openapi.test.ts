@@ -37,7 +37,9 @@ describe("the OpenAPI document", () => {
   test("holds every route of the server and not one more", async () => {
     const listed = operationsOf(await document()).map(({ method, path }) => `${method} ${path}`);
     const served = routes.map(({ method, path }) => `${method} /api${path}`);
-    expect(listed.sort()).toEqual([...served, "get /healthz", "get /api/openapi.json"].sort());
+    expect(listed.sort()).toEqual(
+      [...served, "post /hooks/{name}", "get /healthz", "get /api/openapi.json"].sort(),
+    );
   });
 
   test("every operation it names answers, and none is unknown to the server", async () => {
@@ -101,10 +103,13 @@ describe("the OpenAPI document", () => {
     expect(resolve(api, "#/components/schemas/RunTree/properties/children")).toMatchObject({ type: "array" });
   });
 
-  test("S5: says that everything but /healthz needs the token", async () => {
+  test("S5: says that everything but /healthz and the signed hooks needs the token", async () => {
     const api = await document();
     expect(api.security).toEqual([{ token: [] }]);
     const open = operationsOf(api).filter(({ operation }) => operation.security !== undefined);
-    expect(open.map(({ path, operation }) => [path, operation.security])).toEqual([["/healthz", []]]);
+    expect(open.map(({ path, operation }) => [path, operation.security])).toEqual([
+      ["/healthz", []],
+      ["/hooks/{name}", []],
+    ]);
   });
 });
