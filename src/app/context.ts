@@ -11,6 +11,7 @@ import type { Clock, Instant } from "../kernel/time.ts";
 import type { Config } from "../records/config-document.ts";
 import type { Definition } from "../records/definition.ts";
 import type { Origin, TargetSelector } from "../records/delivery.ts";
+import type { ExecutorRegistry } from "../records/executor.ts";
 import type { Job, JobDocument, TargetDocument } from "../records/job.ts";
 import type { Ledger } from "../records/ledger/index.ts";
 import type { DecideJob, DigestMissed, JobView } from "../records/ledger/slots.ts";
@@ -41,6 +42,8 @@ export interface Context {
   /** Kinds of work beyond scripts, brought by an embedding program. */
   work: WorkTable;
   scriptPlace: ScriptPlace;
+  /** What tasks are done by. */
+  executors: ExecutorRegistry;
   env: Readonly<Record<string, string | undefined>>;
   /** A variable of the process, else of the home's `.env`. */
   variable(name: string): string | undefined;

@@ -27,7 +27,7 @@ export interface AgentOptions {
 export interface NodeOptions {
   context: Context;
   agent?: AgentOptions;
-  /** What tasks are done by. Default: none. */
+  /** What tasks are done by. Default: the context's. */
   executors?: ExecutorRegistry;
   /** Default: a new one. */
   id?: string;

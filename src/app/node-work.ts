@@ -19,7 +19,7 @@ export interface NodeWorkDeps {
   nodeId: string;
   commands: AgentDeps["commands"];
   agent: Omit<AgentDeps, "context" | "commands">;
-  /** Default: none. */
+  /** Default: the context's. */
   executors?: ExecutorRegistry;
   /** Aborts when waiting for the store must end. */
   giveUp(): AbortSignal;
@@ -34,7 +34,7 @@ export interface NodeWork {
 }
 
 export function nodeWork(deps: NodeWorkDeps): NodeWork {
-  const { context, commands, agent, executors = NO_EXECUTORS, giveUp } = deps;
+  const { context, commands, agent, executors = context.executors, giveUp } = deps;
   const { orchestrator, queues } = context.config;
   const settings = (): AdmitSettings => ({ queues, maxConcurrent: orchestrator.maxConcurrentTasks });
   const taskCapacity = () => orchestrator.maxConcurrentTasks - deps.taskCount();
@@ -68,10 +68,3 @@ export function nodeWork(deps: NodeWorkDeps): NodeWork {
 }
 
 const NONE_OFFLINE: ReadonlySet<string> = new Set();
-
-const NO_EXECUTORS: ExecutorRegistry = {
-  list: async () => [],
-  named: async () => [],
-  problems: async () => [],
-  close: async () => {},
-};

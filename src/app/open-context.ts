@@ -26,6 +26,7 @@ import { openDocumentTable } from "../store/sql/documents.ts";
 import { openLedger } from "../store/sql/open-ledger.ts";
 import type { Context } from "./context.ts";
 import { decideSafely } from "./decide-safely.ts";
+import { NO_EXECUTORS } from "./executors/none.ts";
 import { findJob } from "./find-job.ts";
 import { handOverFrom } from "./hand-over.ts";
 import { resolveDocument } from "./job-documents.ts";
@@ -128,6 +129,7 @@ function compose(parts: Parts): Context {
     idleOverrideMs: parseIdleOverride(options.env.NIGHTSHIFT_IDLE_TIMEOUT),
     platforms,
     work: options.work ?? {},
+    executors: NO_EXECUTORS,
     scriptPlace: {
       scriptsFolder: home.paths.scriptsFolder,
       nodeEnv: options.env,

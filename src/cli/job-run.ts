@@ -1,63 +1,15 @@
 // `job run`: queues a run and prints its id; with no live node, or with --here, this process runs it (U2).
 
-import type { Context } from "../app/context.ts";
-import { isOpen } from "../app/documents.ts";
 import { queueRun } from "../app/jobs.ts";
-import { runHere } from "../app/node.ts";
-import { nodesUp } from "../app/nodes.ts";
-import { findRun, newestAttempt, showRun } from "../app/runs.ts";
-import { waitForEnd } from "../app/wait-for-end.ts";
-import { Fault } from "../kernel/errors.ts";
-import { parseDuration } from "../kernel/time.ts";
-import type { Run } from "../records/run.ts";
-import type { Options, RunCommand } from "./command.ts";
-import { EXIT } from "./errors.ts";
-import { print } from "./io.ts";
-import { isSet } from "./options.ts";
-import { endText, exitOf } from "./run-end.ts";
+import { awaitRun, isHereWanted, waitOption } from "./await-run.ts";
+import type { RunCommand } from "./command.ts";
 
-export const run: RunCommand = async ({ args: [id = ""], options, io, open }) => {
-  const waitMs = waitOption(options);
+export const run: RunCommand = async (call) => {
+  const { args, options, open } = call;
+  // A mistake is said before anything is queued.
+  waitOption(options);
   const context = await open();
-  const isHere = isSet(options, "here") || (await nodesUp(context)).length === 0;
-  const queued = await queueRun(context, id, { isForHere: isHere });
-  if (!isHere && waitMs === undefined) {
-    print(io, queued, () => `Queued as run ${queued.id}. See \`nightshift run show ${queued.id}\`.`);
-    return EXIT.ok;
-  }
-  if (isHere) io.note(`Running job ${queued.jobId} here as ${queued.id} …`);
-  const isDone = isHere && (await runHere({ context }, { id: queued.id, signal: io.signal }));
-  // A node that was faster has it now; then this command waits for it like any other.
-  if (
-    !isDone &&
-    !(await waitForEnd(context, queued.id, {
-      atMostMs: waitMs ?? Number.POSITIVE_INFINITY,
-      signal: io.signal,
-    }))
-  ) {
-    io.note(`Run ${queued.id} has not ended yet. See \`nightshift run show ${queued.id}\`.`);
-    if (io.isJson) print(io, await showRun(context, queued.id), () => "");
-    return io.signal.aborted ? EXIT.interrupted : EXIT.waitRanOut;
-  }
-  const ended = await showRun(context, (await newestEnded(context, queued.id)).id);
-  print(io, ended, () => endText(ended));
-  return exitOf(ended);
+  const isForHere = await isHereWanted(context, options);
+  const queued = await queueRun(context, args[0] ?? "", { isForHere });
+  return awaitRun(call, context, { queued, isForHere });
 };
-
-/** `--wait` alone waits without an end. */
-function waitOption(options: Options): number | undefined {
-  const { wait } = options;
-  if (wait === undefined || wait === false) return undefined;
-  if (typeof wait !== "string") return Number.POSITIVE_INFINITY;
-  const ms = parseDuration(wait);
-  if (ms !== undefined) return ms;
-  throw new Fault("input.usage", `--wait "${wait}" is no duration.`, {
-    hint: "Write a duration such as 30s or 5m.",
-  });
-}
-
-/** The newest attempt that has ended: one run here, the last of all when it was waited for. */
-async function newestEnded(context: Context, runId: string): Promise<Run> {
-  const newest = await newestAttempt(context, runId);
-  return isOpen(newest) ? findRun(context, runId) : newest;
-}

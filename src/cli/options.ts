@@ -20,6 +20,13 @@ export function listOption(options: Options, name: string): string[] | undefined
     .filter(Boolean);
 }
 
+/** A repeatable option whose values may hold commas; empty when absent. */
+export function textsOption(options: Options, name: string): string[] {
+  const value = options[name];
+  if (typeof value === "string") return [value];
+  return Array.isArray(value) ? value : [];
+}
+
 export function isSet(options: Options, name: string): boolean {
   return options[name] === true;
 }

@@ -1,11 +1,13 @@
 // `run cancel | retry | resolve`.
 
 import type { Context } from "../app/context.ts";
+import type { RunDocument } from "../app/documents.ts";
 import { nodesUp } from "../app/nodes.ts";
-import { cancelRun, resolveRun, retryRun } from "../app/runs.ts";
+import { resolveRun } from "../app/resolve-run.ts";
+import { cancelRun, findRun, retryRun } from "../app/runs.ts";
 import { Fault } from "../kernel/errors.ts";
 import { makeAgentLines } from "./agent-lines.ts";
-import type { RunCommand } from "./command.ts";
+import type { Options, RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
 import { type Io, print } from "./io.ts";
 import { isSet, numberOption, textOption } from "./options.ts";
@@ -26,11 +28,25 @@ export const retry: RunCommand = async ({ args: [id = ""], options, io, open }) 
     if (isSet(options, "sameKey")) throw sameKeyOfReplay();
     return replay(context, id, { forkTurns, io });
   }
-  const run = await retryRun(context, id, { isSameKey: isSet(options, "sameKey") });
+  const run = await retried(context, id, options);
   print(io, run, () => `Queued as run ${run.id}. See \`nightshift run show ${run.id}\`.`);
   await noteNoNode(context, io);
   return EXIT.ok;
 };
+
+async function retried(context: Context, id: string, options: Options): Promise<RunDocument> {
+  const task = textOption(options, "from");
+  const isDownstream = isSet(options, "downstream");
+  if (task === undefined) {
+    if (isDownstream)
+      throw new Fault("input.usage", "--downstream says how far to go from a task, and no task is named.", {
+        hint: "Write --from TASK --downstream.",
+      });
+    return retryRun(context, id, { isSameKey: isSet(options, "sameKey") });
+  }
+  const { retryFromTask } = await import("../app/workflows/retry-run.ts");
+  return retryFromTask(context, await findRun(context, id), { task, isDownstream });
+}
 
 function sameKeyOfReplay(): Fault {
   return new Fault("input.usage", "A replay is a run of its own and keeps no idempotency key.", {

@@ -11,13 +11,13 @@ import type { Context } from "../context.ts";
 import { eventDocument, type RunDocument } from "../documents.ts";
 import { eventsOfRun } from "../events-of-run.ts";
 import { nodesUp } from "../nodes.ts";
+import { resolveRun } from "../resolve-run.ts";
 import {
   cancelRun,
   explain,
   findRun,
   listRuns,
   type RunTreeDocument,
-  resolveRun,
   retryRun,
   runEvents,
   runTree,

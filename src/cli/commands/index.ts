@@ -9,12 +9,14 @@ import { jobCommands } from "./job.ts";
 import { nodeCommands } from "./node.ts";
 import { processCommands } from "./process.ts";
 import { deliveryCommands, runCommands } from "./run.ts";
+import { workflowCommands } from "./workflow.ts";
 
 export const commands: readonly CommandSpec[] = [
   ...nodeCommands,
   ...agentCommands,
   ...jobCommands,
   ...runCommands,
+  ...workflowCommands,
   ...deliveryCommands,
   ...incidentCommands,
   ...hookCommands,

@@ -56,6 +56,8 @@ export const runCommands: readonly CommandSpec[] = [
     summary: "run it again by hand",
     options: [
       ["--same-key", "keep its idempotency key"],
+      ["--from <task>", "workflows: take over what came before this task"],
+      ["--downstream", "with --from: also redo what succeeded after it"],
       ["--replay", "agents: from its recording (models.record), without a network, and compare"],
       ["--fork <n>", "agents: the same for the first n turns, then live"],
     ],
@@ -64,7 +66,7 @@ export const runCommands: readonly CommandSpec[] = [
   {
     path: "run resolve",
     args: "<run>",
-    summary: "say what became of an unknown run",
+    summary: "say what became of an unknown run, or approve what waits for it",
     options: [
       ["--as <word>", "succeeded, failed or rerun"],
       ["--note <text>", "why you know"],

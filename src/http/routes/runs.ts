@@ -3,12 +3,12 @@
 import * as z from "zod/mini";
 import { readAudit } from "../../app/audit.ts";
 import { eventDocument } from "../../app/documents.ts";
+import { resolveRun } from "../../app/resolve-run.ts";
 import {
   cancelRun,
   explain,
   findRun,
   listRuns,
-  resolveRun,
   retryRun,
   runEvents,
   runTree,

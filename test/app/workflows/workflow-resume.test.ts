@@ -1,7 +1,8 @@
 // Going on: after a stop, in another node, from a task of an earlier run, and one after the other in a group.
 
 import { describe, expect, test } from "vitest";
-import { findRun, resolveRun, runTree } from "../../../src/app/runs.ts";
+import { resolveRun } from "../../../src/app/resolve-run.ts";
+import { findRun, runTree } from "../../../src/app/runs.ts";
 import { retryFromTask } from "../../../src/app/workflows/retry-run.ts";
 import { defineExecutor } from "../../../src/orchestrate/executors/define-executor.ts";
 import { gated, WorkflowBench } from "./bench.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { cancelRun, resolveRun, runTree } from "../../../src/app/runs.ts";
+import { resolveRun } from "../../../src/app/resolve-run.ts";
+import { cancelRun, runTree } from "../../../src/app/runs.ts";
 import { defineExecutor } from "../../../src/orchestrate/executors/define-executor.ts";
 import { gated, unitOf, WorkflowBench } from "./bench.ts";
 
