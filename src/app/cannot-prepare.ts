@@ -19,6 +19,8 @@ export function cannotPrepare(context: Context): PassRequest["cannotPrepare"] {
   if (context.ledger.engine === "sqlite") return () => undefined;
   return (run, definition) => {
     try {
+      // A workflow that has begun goes on from its journal.
+      if (run.kind === "workflow" && run.startedAt !== undefined) return undefined;
       const job = jobOfRun(context, { run, definition });
       if (!job) return undefined;
       return (
@@ -31,10 +33,21 @@ export function cannotPrepare(context: Context): PassRequest["cannotPrepare"] {
   };
 }
 
-function missingScript({ scriptPlace }: Context, { work }: Job): string | undefined {
+function missingScript(context: Context, { work }: Job): string | undefined {
+  const { scriptPlace } = context;
+  if (work.kind === "workflow") return missingWorkflow(context, work.workflow);
   const script = work.kind === "script" ? work.script : work.kind === "agent" ? work.agent.script : undefined;
   if (script === undefined || existsSync(join(scriptPlace.scriptsFolder, script))) return undefined;
   return `the script ${script} is not here`;
+}
+
+/** One that has begun is in its journal; a path outside the home is judged by the run itself. */
+function missingWorkflow({ home }: Context, { file }: Record<string, unknown>): string | undefined {
+  if (typeof file !== "string" || file.includes("/")) return undefined;
+  const isHere = ["", ".yaml", ".yml", ".json"].some((end) =>
+    existsSync(join(home.paths.workflowsFolder, `${file}${end}`)),
+  );
+  return isHere ? undefined : `the workflow ${file} is not here`;
 }
 
 /** Only what can be seen at once: an engine that does not answer blocks the run itself. */

@@ -146,6 +146,10 @@ async function checkWork(context: Context, job: Job, options: CheckOptions): Pro
     });
   }
   if (job.work.kind === "agent") return checkAgentWork(context, { job, agent: job.work.agent }, options);
+  if (job.work.kind === "workflow") {
+    const { checkJobWorkflow } = await import("./workflows/check-job.ts");
+    await checkJobWorkflow(context, job.work.workflow);
+  }
   if (job.work.kind !== "script") return;
   await checkScriptPlace(context, job, job.work);
 }
