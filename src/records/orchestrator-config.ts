@@ -22,6 +22,8 @@ export interface OrchestratorConfig {
   healthMs: number;
   /** What the machine keeps for itself: a request must fit into what is free beyond it. */
   reserve: { cpu: number; memoryMb: number; gpuMemoryMb: number };
+  /** What this machine is called by tasks that need it for something else than its amounts. */
+  labels: readonly string[];
 }
 
 export interface QueueConfig {
@@ -60,6 +62,7 @@ export const orchestratorSchemas = () => ({
         maxTaskHistory: z.optional(count()),
         resourceProbeInterval: z.optional(secondsSchema()),
         healthInterval: z.optional(secondsSchema()),
+        labels: z.optional(z.array(text())),
         reserve: z.optional(
           z.strictObject({
             cpu: z.optional(amount()),
@@ -123,6 +126,7 @@ export function orchestratorOf(input: Input["orchestrator"]): OrchestratorConfig
       memoryMb: reserve?.memoryMb ?? 0,
       gpuMemoryMb: reserve?.gpuMemoryMb ?? 0,
     },
+    labels: limits.labels ?? [],
   };
 }
 

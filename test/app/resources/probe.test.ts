@@ -1,4 +1,4 @@
-import { chmod, mkdir, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -148,6 +148,7 @@ echo "16384, 16000"`);
     const late = { cards: [], problem: "nvidia-smi does not answer within 150ms" };
     expect(first).toEqual(late);
     expect(await second).toEqual(late);
+    expect(await readFile(join(folder, "started"), "utf8")).toBe("x\n");
   });
 
   test("what is no number is a problem, not a card", async () => {
