@@ -23,6 +23,7 @@ describe("the orchestrator's config", () => {
     expect(config.orchestrator).toMatchObject({
       maxConcurrentTasks: 8,
       defaultTimeoutMs: 30_000,
+      labels: [],
       retry: { max: 3, backoff: 2, delay: "1s" },
     });
     expect(config.executors).toMatchObject([
@@ -45,6 +46,7 @@ describe("the orchestrator's config", () => {
     expect(read("").orchestrator).toEqual({
       maxConcurrentTasks: 8,
       defaultTimeoutMs: 30_000,
+      labels: [],
       retry: { max: 3, backoff: 2, delay: "1s" },
       maxTaskHistory: 1_000,
       resourceProbeMs: 10_000,
