@@ -29,6 +29,10 @@ export interface RunDocument {
   jobId: string | null;
   parentId: string | null;
   rootId: string;
+  /** Which task of its workflow it is, or which item of one: `cv`, `each[3]`. */
+  unit: string | null;
+  /** The queue it waits in, or waited in. */
+  queue: string | null;
   slot: string | null;
   slotTo: string | null;
   slotCount: number;
@@ -67,6 +71,8 @@ export function runDocument(
     jobId: run.jobId ?? null,
     parentId: run.parentId ?? null,
     rootId: run.rootId,
+    unit: unitOf(run) ?? null,
+    queue: run.queue ?? null,
     slot: iso(run.slot),
     slotTo: iso(run.slotTo),
     slotCount: run.slotCount,
@@ -98,6 +104,12 @@ export function runDocument(
     })),
     deliveries: (extra.deliveries ?? []).map(deliverySummary),
   };
+}
+
+/** The unit of a workflow that a row belongs to; undefined for a row of something else. @source SEMANTICS L2: `parent/<run>/<unit>` */
+export function unitOf(run: Pick<Run, "dedupeKey" | "parentId">): string | undefined {
+  const head = `parent/${run.parentId}/`;
+  return run.dedupeKey.startsWith(head) ? run.dedupeKey.slice(head.length) : undefined;
 }
 
 function deliverySummary(delivery: Delivery): DeliverySummary {

@@ -21,12 +21,22 @@ export interface ExplainFacts {
   blocker?: Run | undefined;
   /** For `waiting: node`: what the nodes that looked at it lack. */
   lacks?: string | undefined;
+  /** Of a run that waits in a queue. `width` undefined = it has none. */
+  queue?:
+    | {
+        name: string;
+        width: number | undefined;
+        running: number;
+        maxConcurrentTasks: number;
+        runningInAll: number;
+      }
+    | undefined;
 }
 
 export interface Explanation {
   runId: string;
   state: string;
-  /** A word for programs: `finished`, `running`, `overlap`, `backoff`, `paused`, `nodeDown`, `nodesFull`, `lease`, `node`, `due`. */
+  /** A word for programs: `finished`, `running`, `overlap`, `backoff`, `paused`, `nodeDown`, `nodesFull`, `lease`, `node`, `approval`, `pause`, `queueFull`, `group`, `due`. */
   because: string;
   sentence: string;
   until: string | null;
@@ -57,10 +67,12 @@ function explainState(run: Run, facts: ExplainFacts): Found {
   if (run.finishedAt !== undefined) return explainFinished(run);
   if (isLive(run.state)) return explainLive(run, facts);
   return (
+    explainQuestion(run) ??
     explainSuspended(run, facts) ??
     explainDelay(run, facts.now) ??
     explainNoNode(run, facts) ??
     explainOverlap(run, facts) ??
+    explainQueue(run, facts) ??
     explainFull(run, facts) ?? {
       because: "due",
       sentence: "It is ready; the next pass of a node will claim it.",
@@ -144,6 +156,37 @@ function explainOverlap(run: Run, facts: ExplainFacts): Found | undefined {
     because: "overlap",
     sentence: `${still}${name === undefined ? "" : ` on node ${name}`}; its overlap policy lets one run at a time.`,
     holder: other.id,
+  };
+}
+
+/** A task of a workflow that nobody claims: it waits for a person, or for an instant. */
+function explainQuestion(run: Run): Found | undefined {
+  if (run.state !== "waiting") return undefined;
+  if (run.reason === "approval")
+    return {
+      because: "approval",
+      sentence: `It waits for a person: \`nightshift run resolve ${run.id} --as succeeded\` approves, \`--as failed\` refuses.`,
+    };
+  if (run.reason === "time")
+    return { because: "pause", sentence: "It is a pause of its workflow, and ends by itself." };
+  return undefined;
+}
+
+function explainQueue(run: Run, { queue }: ExplainFacts): Found | undefined {
+  if (!queue) return undefined;
+  const { name, width, running, maxConcurrentTasks, runningInAll } = queue;
+  const { group } = run.admission ?? {};
+  if (group && run.kind === "workflow")
+    return {
+      because: "group",
+      sentence: `Its group ${group.key} lets ${group.max} run at once; it has its turn when one of them has ended.`,
+    };
+  if (width !== undefined && running >= width)
+    return { because: "queueFull", sentence: `All ${width} places of the queue ${name} are taken.` };
+  if (runningInAll < maxConcurrentTasks) return undefined;
+  return {
+    because: "queueFull",
+    sentence: `${runningInAll} tasks run, and a node runs ${maxConcurrentTasks} at once (orchestrator.maxConcurrentTasks).`,
   };
 }
 

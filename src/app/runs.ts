@@ -8,8 +8,8 @@ import { isTerminal, type Run, type RunEvent, type RunState } from "../records/r
 import { type TriggerEventDocument, triggerEventDocument } from "../records/trigger.ts";
 import { besideName } from "../store/files/output-files.ts";
 import type { Context } from "./context.ts";
-import { jobState, type RunDocument, runDocument } from "./documents.ts";
-import { type Explanation, explainRun, liveOther } from "./explain.ts";
+import { jobState, type RunDocument, runDocument, unitOf } from "./documents.ts";
+import { type ExplainFacts, type Explanation, explainRun, liveOther } from "./explain.ts";
 import { isUp } from "./nodes.ts";
 import type { RunShowDocument, TurnDocument } from "./turn-documents.ts";
 
@@ -150,6 +150,11 @@ export async function retryRun(
       hint: "Wait for its end, or cancel it first.",
     });
   }
+  const unit = unitOf(run);
+  if (unit !== undefined)
+    throw new Fault("input.refused", `run ${run.id} is the task ${unit} of a workflow`, {
+      hint: `Write \`nightshift run retry ${run.parentId} --from ${unit.replace(/\[.*/, "")}\`.`,
+    });
   return repeatRun(context, run, {
     trigger: "manual",
     idempotencyKey: options.isSameKey ? run.idempotencyKey : undefined,
@@ -187,7 +192,10 @@ export async function repeatRun(
   return runDocument(queued as Run);
 }
 
-type RepeatedWork = Pick<NewRun, "jobId" | "version" | "effects" | "isExclusive" | "input">;
+type RepeatedWork = Pick<
+  NewRun,
+  "jobId" | "version" | "effects" | "isExclusive" | "input" | "queue" | "admission"
+>;
 
 /** The job as it is now, not as it was. */
 async function jobWork(context: Context, runId: string, jobId: string): Promise<RepeatedWork> {
@@ -202,11 +210,32 @@ async function jobWork(context: Context, runId: string, jobId: string): Promise<
 }
 
 /** Work that is no job's is in the row itself. */
-function ownWork({ id, input, effects, isExclusive }: Run): RepeatedWork {
-  if (input !== undefined) return { jobId: undefined, version: undefined, effects, isExclusive, input };
+function ownWork({ id, input, effects, isExclusive, queue, admission }: Run): RepeatedWork {
+  const waits = queue !== undefined && admission && { queue, admission };
+  if (input !== undefined)
+    return { jobId: undefined, version: undefined, effects, isExclusive, input, ...waits };
   throw new Fault("input.conflict", `run ${id} has neither a job nor work of its own`, {
     hint: "Start it again the way it was started.",
   });
+}
+
+async function queueFacts(
+  { ledger, config }: Context,
+  { queue, queue: name }: Run,
+): Promise<ExplainFacts["queue"]> {
+  if (queue === undefined) return undefined;
+  const counts = await ledger.queueCounts();
+  const settings = config.queues.find((one) => one.name === name);
+  const mine = counts.find((one) => one.queue === name);
+  const { maxConcurrentTasks } = config.orchestrator;
+  const running = counts.reduce((sum, one) => sum + one.running, 0);
+  return {
+    name: queue,
+    width: settings?.width,
+    running: mine?.running ?? 0,
+    maxConcurrentTasks,
+    runningInAll: running,
+  };
 }
 
 /** Why a run is not running, in one sentence. */
@@ -223,7 +252,8 @@ export async function explain(context: Context, idOrPrefix: string): Promise<Exp
   const openRuns = view?.openRuns ?? [];
   const other = liveOther(run, openRuns);
   const blocker = other && (await findRun(context, other.id));
-  return explainRun(run, { now, nodes, nodesUp, job, openRuns, blocker, lacks });
+  const queue = await queueFacts(context, run);
+  return explainRun(run, { now, nodes, nodesUp, job, openRuns, blocker, lacks, queue });
 }
 
 /** The newest word of a node that looked at the run and could not prepare it (L12). */

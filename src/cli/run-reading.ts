@@ -37,7 +37,7 @@ function row(run: RunDocument): string[] {
   const state = run.reason ? `${run.state} (${run.reason})` : run.state;
   return [
     run.id,
-    run.jobId ?? "–",
+    run.jobId ?? run.unit ?? "–",
     slot + range,
     state,
     instant(run.startedAt),
@@ -60,6 +60,8 @@ function runText(run: RunShowDocument): string {
       "slot",
       run.slot && run.slotCount > 1 ? `${run.slot} … ${run.slotTo}, ${run.slotCount} slots` : run.slot,
     ],
+    ["task", run.unit && `${run.unit} of ${run.parentId}`],
+    ["queue", run.queue],
     ["trigger", run.attempt > 1 ? `${run.trigger}, attempt ${run.attempt}` : run.trigger],
     ["event", run.event && `${run.event.key} at ${run.event.receivedAt}`],
     ["state", run.reason ? `${run.state} (${run.reason})` : run.state],
@@ -94,7 +96,7 @@ export const tree: RunCommand = async ({ args: [id = ""], io, open }) => {
 };
 
 function treeLines(node: RunTreeDocument, own: string, below: string): string[] {
-  const name = [node.jobId, node.slot ?? node.trigger].filter(Boolean).join(" ");
+  const name = node.unit ?? [node.jobId, node.slot ?? node.trigger].filter(Boolean).join(" ");
   const line = `${own}${node.id}  ${name}  ${node.state}${node.reason ? ` (${node.reason})` : ""}  ${duration(node.durationMs)}`;
   const indent = `${below}${node.children.length > 0 ? "│" : " "}   `;
   return [

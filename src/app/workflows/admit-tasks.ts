@@ -10,9 +10,8 @@ export interface AdmitDeps {
   settings(): AdmitSettings;
   /** How many further tasks this node may run. */
   capacity(): number;
-  /** What this node lacks for a task beside these that run on it; undefined = it can take it. */
+  /** What this node lacks for a task beside these live ones of all nodes; undefined = it can take it. */
   lacks(run: Run, running: readonly Run[]): string | undefined;
-  nodeId: string;
 }
 
 /** The pass's question, answered for this node. Pure as far as `deps` are. */
@@ -24,8 +23,7 @@ export function makeAdmitTasks(deps: AdmitDeps): AdmitTasks {
     const tasks = answerOf(view, ({ queue }) => queue !== WORKFLOWS_QUEUE, {
       settings: deps.settings(),
       capacity: deps.capacity(),
-      lacks: (run, started) =>
-        deps.lacks(run, [...started, ...view.running.filter(({ owner }) => owner === deps.nodeId)]),
+      lacks: (run, started) => deps.lacks(run, [...started, ...view.running]),
     });
     return {
       start: [...workflows.start, ...tasks.start],

@@ -3,11 +3,12 @@
 import { hasEnded, type UnitState } from "../../orchestrate/graph/progress.ts";
 import type { Outcome } from "../../records/outcome.ts";
 import { isTerminal, type Run, type TerminalState } from "../../records/run.ts";
+import { unitOf } from "../documents.ts";
 import { untilStored } from "../until-stored.ts";
 import { runLike } from "./carry-out.ts";
 import type { InlineTask } from "./inline-task.ts";
 import { type LiveWorkflow, plannedOf } from "./live-workflow.ts";
-import { bareRow, endedEntry, unitOf } from "./task-rows.ts";
+import { bareRow, endedEntry } from "./task-rows.ts";
 
 /** After a crash or a stop: what became of the attempts that the journal knows as open. */
 export async function recoverRows(live: LiveWorkflow): Promise<void> {

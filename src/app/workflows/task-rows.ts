@@ -28,12 +28,6 @@ export interface AttemptPlace {
 /** The dedupe key of a unit (L2): its attempts are told apart by their number. */
 export const unitKey = (runId: string, unit: string) => `parent/${runId}/${unit}`;
 
-/** The unit a row belongs to; undefined for a row of something else. */
-export function unitOf(run: Pick<Run, "dedupeKey" | "parentId">): string | undefined {
-  const head = `parent/${run.parentId}/`;
-  return run.dedupeKey.startsWith(head) ? run.dedupeKey.slice(head.length) : undefined;
-}
-
 /** What every row of a unit has. */
 export function bareRow({ root, unit, attempt, id, now }: AttemptPlace, task: Task | undefined): NewTask {
   const dedupeKey = unitKey(root.id, unit);

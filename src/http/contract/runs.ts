@@ -25,6 +25,7 @@ const outcomeSchema = z.union([
     isSilent: z.boolean(),
     reason: maybe(z.string()),
     result: maybe(z.unknown()),
+    isPartial: maybe(z.boolean()),
   }),
   z.strictObject({
     ...outcomeParts,
@@ -101,6 +102,8 @@ const runShape = {
   jobId: orNull(z.string()),
   parentId: orNull(z.string()),
   rootId: z.string(),
+  unit: orNull(z.string()),
+  queue: orNull(z.string()),
   slot: orNull(instant()),
   slotTo: orNull(instant()),
   slotCount: count(),
