@@ -4,11 +4,12 @@ import { callExecutor } from "../orchestrate/executors/call-executor.ts";
 import type { AdmitSettings } from "../orchestrate/queues/admit.ts";
 import type { ExecutorRegistry } from "../records/executor.ts";
 import type { PassRequest } from "../records/ledger/slots.ts";
-import type { Run } from "../records/run.ts";
 import type { AgentDeps } from "./agent/agent-deps.ts";
 import { agentWork } from "./agent-work.ts";
 import type { Context } from "./context.ts";
+import { workflowInTask } from "./executors/workflow-in-task.ts";
 import { scriptWork } from "./script-work.ts";
+import { type TaskChoices, taskChoices } from "./task-choices.ts";
 import { taskWork } from "./task-work.ts";
 import type { WorkTable } from "./work.ts";
 import { type WorkflowsOfNode, workflowsOfNode } from "./workflow-work.ts";
@@ -25,16 +26,20 @@ export interface NodeWorkDeps {
   giveUp(): AbortSignal;
   /** How many tasks of queues run here. */
   taskCount(): number;
+  /** A pass may find more to start. */
+  nudge(): void;
 }
 
 export interface NodeWork {
   work: WorkTable;
   workflows: WorkflowsOfNode;
   tasks: NonNullable<PassRequest["tasks"]>;
+  choices: TaskChoices;
 }
 
 export function nodeWork(deps: NodeWorkDeps): NodeWork {
-  const { context, commands, agent, executors = context.executors, giveUp } = deps;
+  const { context, commands, agent, executors = context.executors, giveUp, nodeId, nudge } = deps;
+  const choices = taskChoices({ context, nodeId, executors, nudge });
   const { orchestrator, queues } = context.config;
   const settings = (): AdmitSettings => ({ queues, maxConcurrent: orchestrator.maxConcurrentTasks });
   const taskCapacity = () => orchestrator.maxConcurrentTasks - deps.taskCount();
@@ -48,20 +53,21 @@ export function nodeWork(deps: NodeWorkDeps): NodeWork {
         ...{ timezone: context.zone, timeoutMs: task.timeoutMs, clock: context.clock, ctx },
       }),
   });
+  context.executors.serve({ commands, agent, workflow: workflowInTask(context, workflows.work) });
   return {
     work: {
       script: scriptWork(context, commands),
       agent: agentWork({ context, commands, ...agent }),
       workflow: workflows.work,
-      task: taskWork(executors),
+      task: taskWork(context, executors),
       ...context.work,
     },
     workflows,
+    choices,
     tasks: {
-      admit: makeAdmitTasks({
-        ...{ settings, capacity: taskCapacity, nodeId: deps.nodeId },
-        lacks: (_run: Run) => undefined,
-      }),
+      admit: choices.keeper.admitWith(
+        makeAdmitTasks({ settings, capacity: taskCapacity, lacks: choices.lacks }),
+      ),
       rated: queues.filter(({ rate }) => rate).map(({ name }) => name),
     },
   };

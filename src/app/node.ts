@@ -31,6 +31,7 @@ import { Runner } from "./runner.ts";
 import { Scheduler } from "./scheduler.ts";
 import { scriptDeps } from "./script-work.ts";
 import { startsAtOnce } from "./starts-at-once.ts";
+import type { TaskChoices } from "./task-choices.ts";
 import { Telling } from "./telling.ts";
 import { untilStored } from "./until-stored.ts";
 import { waitForChange } from "./wait-for-change.ts";
@@ -101,9 +102,11 @@ class Node implements NightshiftNode {
   readonly #maxParallelRuns: number;
   readonly #draining = new AbortController();
   readonly #workflows: WorkflowsOfNode;
+  readonly #choices: TaskChoices;
   readonly #telling: Telling;
   #unsubscribe = () => {};
   #stopped: Promise<void> | undefined;
+  #isLooping = false;
 
   constructor(options: NodeOptions) {
     const { context } = options;
@@ -123,13 +126,15 @@ class Node implements NightshiftNode {
     };
     this.#pipes = makePipePool(context.home.paths.runFolder);
     this.#watch = this.#makeWatch(deps);
-    const { work, workflows, tasks } = nodeWork({
+    const { work, workflows, tasks, choices } = nodeWork({
       ...{ context, nodeId: this.id, commands: scriptDeps(context, this.#pipes), agent: options.agent ?? {} },
       ...(options.executors && { executors: options.executors }),
       giveUp: () => this.#runner.givesUp,
       taskCount: () => this.#runner.taskCount,
+      nudge: () => this.#nudge(),
     });
     this.#workflows = workflows;
+    this.#choices = choices;
     this.#runner = new Runner({
       ...context,
       work,
@@ -150,11 +155,15 @@ class Node implements NightshiftNode {
     });
     this.#outbox = new Outbox({ ...deps, adapters: context.platforms, deadNodes: () => this.#deadNodes() });
     this.#definitions = new DefinitionWatch(context, () => this.#scheduler.nudge());
-    this.#loops = nodeLoops(context, { files, leaseMs: deps.leaseMs, recover: () => this.#recover() });
+    this.#loops = [
+      ...nodeLoops(context, { files, leaseMs: deps.leaseMs, recover: () => this.#recover() }),
+      ...choices.loops,
+    ];
     this.#telling = new Telling(context, this.#draining.signal);
   }
 
   async start(): Promise<void> {
+    this.#isLooping = true;
     await this.register();
     this.#unsubscribe = this.#context.ledger.onChange(() => this.#onChange());
     await this.#recover().catch((error) =>
@@ -189,6 +198,7 @@ class Node implements NightshiftNode {
   async tick(): Promise<TickResult> {
     await this.#recover();
     await this.#definitions.syncOnce();
+    await this.#choices.prepare();
     const done: Counted = { started: [], closedSlots: 0 };
     for (;;) {
       const { result } = await this.#scheduler.passOnce();
@@ -215,6 +225,7 @@ class Node implements NightshiftNode {
   async runOnly(runId: string, signal: AbortSignal): Promise<boolean> {
     const { ledger } = this.#context;
     await this.#recover();
+    await this.#choices.prepare();
     for (;;) {
       const { result } = await this.#scheduler.passOnce(runId);
       if (result.claimed.length > 0) break;
@@ -265,10 +276,17 @@ class Node implements NightshiftNode {
     await Promise.all([this.#definitions, ...this.#loops].map((part) => part.stop()));
     await this.#runner.stop({ graceMs, giveUpMs: GIVE_UP_MS, hurry });
     await this.#outbox.stop(Math.max(LEAST_SEND_MS, Math.min(graceMs, MOST_SEND_MS)));
+    await this.#context.executors.close();
     await this.#watch.stop();
     await this.#pipes.close();
     await mark("stoppedAt");
     await ledger.wakeOthers();
+  }
+
+  /** A process that passes by hand waits for a change of the ledger. */
+  #nudge(): void {
+    if (this.#isLooping) this.#scheduler.nudge();
+    else void this.#context.ledger.wakeOthers();
   }
 
   #onChange(): void {

@@ -1,6 +1,7 @@
 // A node: one running Nightshift process that fires and runs.
 
 import type { Instant } from "../kernel/time.ts";
+import type { MachineResources } from "./resources.ts";
 
 export interface NodeRecord {
   id: string;
@@ -25,4 +26,6 @@ export interface NodeRecord {
   url: string | undefined;
   /** Why its last pass failed, if it did. */
   lastError: string | undefined;
+  /** Its last measurement worth telling; absent = not measured yet. */
+  resources?: MachineResources | undefined;
 }

@@ -3,6 +3,7 @@
 import type { Instant } from "../kernel/time.ts";
 import type { Effects } from "./job.ts";
 import type { Outcome, Usage } from "./outcome.ts";
+import type { Holding } from "./resources.ts";
 import type { OnConflict, Resources } from "./workflow.ts";
 
 /** Occupies its job for the overlap rule (T7). */
@@ -109,6 +110,10 @@ export interface Admission {
   version?: string | undefined;
   /** Beyond what the executor asks for. */
   resources?: Resources | undefined;
+  /** What it holds while it is live; written by the pass that claims it. */
+  holds?: Holding | undefined;
+  /** Which of its executor's registrations that pass chose (orchestrate/resources); absent = the preferred one. */
+  registration?: string | undefined;
 }
 
 /** Fenced ownership of one run (law 3). Every later write carries it and is refused when the token is old. */

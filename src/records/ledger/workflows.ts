@@ -9,7 +9,7 @@
 import type { Instant } from "../../kernel/time.ts";
 import type { NewDelivery } from "../delivery.ts";
 import type { Outcome } from "../outcome.ts";
-import type { Claim, Resolution, Run, TerminalState } from "../run.ts";
+import type { Admission, Claim, Resolution, Run, TerminalState } from "../run.ts";
 import type { NewRun } from "./claims.ts";
 
 /** A row of a task: waiting for a person or an instant, or over at once. Absent state = `queued`. */
@@ -67,6 +67,8 @@ export interface TaskAdmission {
   cancel: readonly { runId: string; by: string }[];
   /** Waits for resources of this node: the sentence says which (`run explain`). */
   blocked: readonly { runId: string; lacks: string }[];
+  /** Written to the rows of those that start: what they hold, by whom they are done. */
+  admissions?: ReadonlyMap<string, Admission> | undefined;
 }
 
 /** Pure. Which of the waiting tasks this node starts now. */

@@ -62,7 +62,12 @@ async function apply(
     now,
   );
   await markBlocked(tx, { request, blocked: answer.blocked, byId });
-  const starting = answer.start.flatMap((id) => byId.get(id) ?? []);
+  const { admissions } = answer;
+  const starting = answer.start.flatMap((id) => {
+    const run = byId.get(id);
+    return run ? [{ ...run, admission: admissions?.get(id) ?? run.admission }] : [];
+  });
+  await writeAdmissions(tx, admissions);
   const definitions = await readDefinitions(tx, starting);
   const candidates = starting.map((run) => ({
     run,
@@ -75,6 +80,17 @@ async function apply(
     // Waiting tasks are looked at again when one ends, not in a circle.
     isFull: false,
   };
+}
+
+const ADMISSION: Columns = { runId: "text", admission: "json" };
+
+async function writeAdmissions(tx: Transaction, admissions: TaskAdmission["admissions"]): Promise<void> {
+  if (!admissions || admissions.size === 0) return;
+  const rows = [...admissions].map(([runId, admission]) => ({ runId, admission }));
+  await tx.run(
+    `UPDATE "runs" SET "admission" = x."admission" FROM ${tx.dialect.rows("x", ADMISSION)} WHERE "runs"."id" = x."runId" AND ${isPending(`"runs"`)}`,
+    [tx.dialect.encodeRows(ADMISSION, rows)],
+  );
 }
 
 const ready = (of: string) =>

@@ -161,6 +161,7 @@ export const NODE = {
   liveRuns: "int",
   url: "text",
   lastError: "text",
+  resources: "json",
 } as const satisfies ColumnsOf<NodeRecord>;
 
 export const INCIDENT = {

@@ -1,0 +1,224 @@
+// What this node's machine has, measured again and again, and what may be taken of it: asked by the pass that claims tasks.
+//
+// I1. What is held is read from live rows, never counted: whoever dies holds nothing any more (law 3).
+// I2. A pass waits for nothing: before the first measurement, and before executors were read, no task starts; a nudge
+//     follows as soon as both are there.
+
+import { messageOf } from "../../kernel/errors.ts";
+import { SECOND } from "../../kernel/time.ts";
+import {
+  chooseRegistration,
+  eligible,
+  needsOf,
+  registrationKey,
+} from "../../orchestrate/resources/choose.ts";
+import { type Held, placeRequest } from "../../orchestrate/resources/place-request.ts";
+import type { Executor } from "../../records/executor.ts";
+import type { AdmitTasks, TaskAdmission } from "../../records/ledger/workflows.ts";
+import { asksForAnything, type Holding, type MachineResources } from "../../records/resources.ts";
+import type { Admission, Run } from "../../records/run.ts";
+import type { Resources } from "../../records/workflow.ts";
+import type { Context } from "../context.ts";
+import { Repeating } from "../repeating.ts";
+import { heldBy } from "./held.ts";
+import { openProbe, type Probe } from "./probe.ts";
+import type { Registrations } from "./registrations.ts";
+
+export interface KeeperDeps {
+  context: Pick<Context, "clock" | "config" | "env" | "host" | "ledger" | "log">;
+  nodeId: string;
+  registrations: Registrations;
+  /** A pass may find more to start. */
+  nudge(): void;
+  /** Default: of this machine. */
+  probe?: Probe;
+}
+
+/** An idle node tells others this seldom that its machine has more or less free. */
+const TELL_MS = 60 * SECOND;
+/** Of a total: what changes by less is no news. */
+const NOISE = 0.05;
+/** A pass may not start it, and nobody need be told why (I2). */
+const NOT_YET = "";
+
+export class ResourceKeeper {
+  readonly #deps: KeeperDeps;
+  readonly #probe: Probe;
+  readonly #loop: Repeating;
+  #machine: MachineResources | undefined;
+  #measuring: Promise<void> | undefined;
+  #told: MachineResources | undefined;
+  /** Whether a task was refused since the last measurement. */
+  #hasBlocked = false;
+  /** What the present pass has chosen, by run. */
+  readonly #chosen = new Map<string, { holds: Holding | undefined; registration: string | undefined }>();
+
+  constructor(deps: KeeperDeps) {
+    this.#deps = deps;
+    this.#probe = deps.probe ?? openProbe(deps.context);
+    this.#loop = new Repeating({
+      ...deps.context,
+      what: "resource-probe",
+      everyMs: deps.context.config.orchestrator.resourceProbeMs,
+      work: async () => {
+        await Promise.all([this.measure(), deps.registrations.reread()]);
+      },
+    });
+  }
+
+  get machine(): MachineResources | undefined {
+    return this.#machine;
+  }
+
+  /** Idempotent. Returns at once; the first measurement is under way. */
+  start(): void {
+    void this.measure();
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#probe.close();
+    await this.#loop.stop();
+    await this.#measuring;
+  }
+
+  /** One measurement, or the one under way. Never rejects. */
+  measure(): Promise<void> {
+    this.#measuring ??= this.#measure().finally(() => {
+      this.#measuring = undefined;
+    });
+    return this.#measuring;
+  }
+
+  /** The pass's question with this machine's answer to it. `inner` asks `lacks`. */
+  admitWith(inner: AdmitTasks): AdmitTasks {
+    return (view) => {
+      this.#chosen.clear();
+      const answer = inner(view);
+      const byId = new Map(view.waiting.map((run) => [run.id, run]));
+      return {
+        ...answer,
+        blocked: answer.blocked.filter(({ lacks }) => lacks !== NOT_YET),
+        admissions: this.#admissions(answer.start, byId),
+      };
+    };
+  }
+
+  /** What the machine lacks for a task beside these live ones of all nodes; undefined = it can take it. */
+  lacks(run: Run, running: readonly Run[]): string | undefined {
+    const { context, registrations } = this.#deps;
+    const machine = this.#machine;
+    const { admission } = run;
+    const table = admission?.executor === undefined ? NO_TABLE : registrations.table;
+    if (!table || !machine) return NOT_YET;
+    const registered = table.get(admission?.executor ?? "") ?? [];
+    const room = {
+      machine,
+      held: [...heldBy(running, context.host.hostId), ...this.#heldByStarted(running)],
+      settleMs: context.config.orchestrator.resourceProbeMs,
+    };
+    const answer =
+      registered.length > 0 ? choose(registered, admission, room) : bare(admission?.resources, room);
+    if ("lacks" in answer) {
+      this.#hasBlocked = true;
+      return answer.lacks;
+    }
+    this.#chosen.set(run.id, {
+      holds: this.#holding(answer),
+      registration: answer.registration && registrationKey(answer.registration),
+    });
+    return undefined;
+  }
+
+  /** Those that this very pass starts before the run: their rows do not say yet what they hold. */
+  #heldByStarted(running: readonly Run[]): Held[] {
+    return running.flatMap(({ id, owner }) => {
+      const holds = owner === undefined ? this.#chosen.get(id)?.holds : undefined;
+      return holds ? [{ ...holds, runId: id }] : [];
+    });
+  }
+
+  #holding({ needs, cards }: { needs: Resources; cards: readonly number[] }): Holding | undefined {
+    const { cpu, memoryMb, gpuMemoryMb } = needs;
+    if (cpu + memoryMb + cards.length === 0) return undefined;
+    const { host, clock } = this.#deps.context;
+    return { host: host.hostId, since: clock.now(), cpu, memoryMb, cards, gpuMemoryMb };
+  }
+
+  #admissions(starting: readonly string[], byId: ReadonlyMap<string, Run>): TaskAdmission["admissions"] {
+    const changed = new Map<string, Admission>();
+    for (const id of starting) {
+      const [run, chosen] = [byId.get(id), this.#chosen.get(id)];
+      if (!run?.admission || !chosen) continue;
+      const { holds, registration } = chosen;
+      const before = run.admission;
+      if (!holds && !before.holds && registration === before.registration) continue;
+      changed.set(id, { ...before, holds, registration });
+    }
+    return changed;
+  }
+
+  async #measure(): Promise<void> {
+    const { nudge } = this.#deps;
+    const isFirst = this.#machine === undefined;
+    this.#machine = await this.#probe.measure();
+    if (isFirst || this.#hasBlocked) nudge();
+    this.#hasBlocked = false;
+    await this.#tell(this.#machine);
+  }
+
+  /** Writes the node's row where there is news: an idle machine must not cost an fsync every ten seconds. */
+  async #tell(machine: MachineResources): Promise<void> {
+    const { context, nodeId } = this.#deps;
+    if (this.#told && !isNews(machine, this.#told)) return;
+    try {
+      await context.ledger.updateNode(nodeId, { resources: machine });
+      this.#told = machine;
+    } catch (error) {
+      context.log.debug("resources-not-told", { error: messageOf(error) });
+    }
+  }
+}
+
+const NO_TABLE: ReadonlyMap<string, readonly Executor[]> = new Map();
+
+type Room = Parameters<typeof chooseRegistration>[2];
+
+type Answer =
+  | { registration: Executor | undefined; needs: Resources; cards: readonly number[] }
+  | { lacks: string };
+
+function choose(registered: readonly Executor[], admission: Admission | undefined, room: Room): Answer {
+  const wish = { version: admission?.version, resources: admission?.resources };
+  const candidates = eligible(registered, wish.version);
+  const isPlain =
+    candidates.length === 1 && candidates.every((one) => !asksForAnything(needsOf(one, wish.resources)));
+  // Nearly every task: nothing to choose, nothing to hold, nothing to write.
+  if (isPlain)
+    return { registration: undefined, needs: needsOf(candidates[0] as Executor, undefined), cards: [] };
+  const choice = chooseRegistration(registered, wish, room);
+  return choice ?? { lacks: NOT_YET };
+}
+
+/** Work without an executor of its own (a shell command, an agent) takes what its task says. */
+function bare(resources: Resources | undefined, room: Room): Answer {
+  if (!resources) return { registration: undefined, needs: NOTHING, cards: [] };
+  const answer = placeRequest(resources, room.machine, room);
+  return answer.fits
+    ? { registration: undefined, needs: resources, cards: answer.cards }
+    : { lacks: answer.lacks };
+}
+
+const NOTHING: Resources = { cpu: 0, memoryMb: 0, gpu: 0, gpuMemoryMb: 0, labels: [] };
+
+function isNews(now: MachineResources, told: MachineResources): boolean {
+  const fixed = ({ cpu, memoryMb, cards, cardProblem, labels, reserve }: MachineResources) =>
+    JSON.stringify([cpu, memoryMb, cards.map(({ totalMb }) => totalMb), cardProblem, labels, reserve]);
+  if (fixed(now) !== fixed(told)) return true;
+  if (now.probedAt - told.probedAt < TELL_MS) return false;
+  const isOther = (a: number, b: number, total: number) => Math.abs(a - b) > NOISE * total;
+  return (
+    isOther(now.memoryFreeMb, told.memoryFreeMb, now.memoryMb) ||
+    now.cards.some((card, index) => isOther(card.freeMb, told.cards[index]?.freeMb ?? 0, card.totalMb))
+  );
+}

@@ -1,0 +1,40 @@
+// What decides which tasks this node takes and who does them: what its machine has free.
+
+import type { ExecutorRegistry } from "../records/executor.ts";
+import type { Run } from "../records/run.ts";
+import type { Context } from "./context.ts";
+import type { NodeLoop } from "./node-loops.ts";
+import { ResourceKeeper } from "./resources/keeper.ts";
+import { Registrations } from "./resources/registrations.ts";
+import { WORKFLOWS_QUEUE } from "./workflows/task-rows.ts";
+
+export interface TaskChoicesDeps {
+  context: Context;
+  nodeId: string;
+  executors: ExecutorRegistry;
+  /** A pass may find more to start. */
+  nudge(): void;
+}
+
+export interface TaskChoices {
+  keeper: ResourceKeeper;
+  lacks(run: Run, running: readonly Run[]): string | undefined;
+  loops: readonly NodeLoop[];
+  /** For processes that pass once: all that a pass asks for is known. */
+  prepare(): Promise<void>;
+}
+
+export function taskChoices({ context, nodeId, executors, nudge }: TaskChoicesDeps): TaskChoices {
+  const registrations = new Registrations({ registry: executors, log: context.log, onRead: nudge });
+  const keeper = new ResourceKeeper({ context, nodeId, registrations, nudge });
+  return {
+    keeper,
+    lacks: (run, running) => keeper.lacks(run, running),
+    loops: [keeper],
+    async prepare() {
+      const counts = await context.ledger.queueCounts();
+      if (!counts.some(({ queue, waiting }) => waiting > 0 && queue !== WORKFLOWS_QUEUE)) return;
+      await Promise.all([keeper.measure(), registrations.read()]);
+    },
+  };
+}
