@@ -3,6 +3,7 @@
 import { SECOND } from "../kernel/time.ts";
 import type { OutputFiles } from "../store/files/output-files.ts";
 import { tendingLoop } from "./background/tend.ts";
+import { TelegramListener, telegramListening } from "./chat/listen-telegram.ts";
 import type { Context } from "./context.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { incidentNewsLoop } from "./incidents.ts";
@@ -25,5 +26,12 @@ export function nodeLoops(
     everyMs: Math.min(RECOVERY_MS, node.leaseMs),
     work: node.recover,
   });
-  return [recovery, new Housekeeping(context, node.files), tendingLoop(context), incidentNewsLoop(context)];
+  const listening = telegramListening(context);
+  return [
+    recovery,
+    new Housekeeping(context, node.files),
+    tendingLoop(context),
+    incidentNewsLoop(context),
+    ...(listening ? [new TelegramListener(context, listening)] : []),
+  ];
 }

@@ -14,6 +14,14 @@ const common = () => ({
 
 const baseUrl = () => z.url({ protocol: /^https?$/ });
 
+const NO_USER = "is no user id; write the number that Telegram has for the person";
+
+/** Telegram's are numbers, which YAML may read as such. */
+const userId = () =>
+  z.union([z.int().check(z.positive()), z.string().check(z.regex(/^\d+$/, NO_USER))], {
+    error: () => NO_USER,
+  });
+
 const namedWebhook = () => z.strictObject({ url: secretReference(), secret: z.optional(secretReference()) });
 
 /** `webhook` is the one called `default`; `webhooks` have names of their own. */
@@ -32,6 +40,8 @@ const chatSchemas = () => ({
     baseUrl: z.optional(baseUrl()),
     /** Sends without a sound. */
     silent: z.optional(z.boolean()),
+    /** Takes commands from these users, by their ids. Default: from nobody. */
+    listen: z.optional(z.strictObject({ users: z.array(userId()).check(z.minLength(1)) })),
   }),
   slack: z.strictObject({
     ...common(),

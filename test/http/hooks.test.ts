@@ -52,7 +52,8 @@ async function hooked(job: Record<string, unknown> = {}) {
   expect([added.status, added.json.understood]).toEqual([201, "on webhook deploy, and on webhook github"]);
   const send = async (hook: string, body: string, headers: Record<string, string>) => {
     const response = await fetch(`${served.server.url}/hooks/${hook}`, { method: "POST", body, headers });
-    return { status: response.status, json: await response.json() };
+    const json: ReturnType<typeof JSON.parse> = await response.json();
+    return { status: response.status, json };
   };
   const deploy = (body: string, id = "msg-1", at = context.clock.now()) =>
     send("deploy", body, {

@@ -8,19 +8,13 @@ import { MINUTE } from "../../kernel/time.ts";
 import type { PlatformConfigs } from "../../records/deliver-config.ts";
 import type { Adapter, SendRequest } from "../../records/delivery.ts";
 import { chatAddress } from "../platforms/address.ts";
-import {
-  askPlatform,
-  below,
-  numberAt,
-  type PlatformDeps,
-  type PlatformReply,
-  textAt,
-} from "../platforms/ask.ts";
+import { askPlatform, numberAt, type PlatformDeps, type PlatformReply, textAt } from "../platforms/ask.ts";
 import { type Judge, judgeAnswer, secondsMs } from "../platforms/judge.ts";
 import { type Settings, whyUnusable } from "../platforms/settings.ts";
 import { asPlain, sendVariants, toChat, type Variant, withThreadNote } from "../platforms/variants.ts";
 import { toPlain } from "../rendering/plain.ts";
 import { toTelegramHtml, visibleLength } from "../rendering/telegram-html.ts";
+import { methodUrl } from "../telegram-updates.ts";
 
 /** 4,096 after entities parsing; the rest is room for a note. */
 const MAX_LENGTH = 4_000;
@@ -58,10 +52,7 @@ export function makeTelegramAdapter(
       sendVariants({
         first: firstOf(request),
         send: (variant) => {
-          const url = below(
-            config?.baseUrl ?? "https://api.telegram.org",
-            `bot${encodeURIComponent(config?.token ?? "").replaceAll("%3A", ":")}/sendMessage`,
-          );
+          const url = methodUrl({ token: config?.token ?? "", baseUrl: config?.baseUrl }, "sendMessage");
           return askPlatform(deps, { url, json: bodyOf(request, variant) }, signal);
         },
         next,

@@ -3,6 +3,7 @@
 import type { Instant } from "../../kernel/time.ts";
 import type { BackgroundLedger } from "./background.ts";
 import type { BudgetLedger } from "./budgets.ts";
+import type { ChatLedger } from "./chats.ts";
 import type { ClaimLedger } from "./claims.ts";
 import type { IncidentLedger } from "./incidents.ts";
 import type { ModelCallLedger } from "./model-calls.ts";
@@ -26,6 +27,7 @@ export interface Ledger
     BackgroundLedger,
     IncidentLedger,
     TriggerLedger,
+    ChatLedger,
     WorkflowLedger,
     ModelCallLedger {
   readonly engine: "sqlite" | "postgres";

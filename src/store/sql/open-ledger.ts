@@ -6,6 +6,7 @@ import { Fault, isFault } from "../../kernel/errors.ts";
 import { makeId, type Random } from "../../kernel/ids.ts";
 import type { Clock } from "../../kernel/time.ts";
 import type { BackgroundLedger } from "../../records/ledger/background.ts";
+import type { ChatLedger } from "../../records/ledger/chats.ts";
 import type { IncidentLedger } from "../../records/ledger/incidents.ts";
 import type { Ledger } from "../../records/ledger/index.ts";
 import type { OutboxLedger } from "../../records/ledger/outbox.ts";
@@ -15,6 +16,7 @@ import type { HostIdentity } from "../../records/process.ts";
 import { backgroundPart } from "./background.ts";
 import * as budgets from "./budgets.ts";
 import { changeJob } from "./change-job.ts";
+import { chatPart } from "./chats.ts";
 import * as claims from "./claims.ts";
 import { closeRuns } from "./close-runs.ts";
 import type { Connection } from "./connection.ts";
@@ -160,6 +162,7 @@ function makeLedger(store: Store, wakes: Wakes): Ledger {
     ...backgroundPart(store),
     ...incidentPart(store),
     ...triggerPart(store),
+    ...chatPart(store),
     ...workflowPart(store),
   };
 }
@@ -248,6 +251,7 @@ function readingPart(
   | keyof BackgroundLedger
   | keyof IncidentLedger
   | keyof TriggerLedger
+  | keyof ChatLedger
   | keyof WorkflowLedger
   | "engine"
   | "now"

@@ -3,6 +3,7 @@
 import { describe } from "vitest";
 import { backgroundRules } from "./background.ts";
 import { budgetRules } from "./budgets.ts";
+import { chatRules } from "./chats.ts";
 import { claimRules } from "./claims.ts";
 import { definitionRules } from "./definitions.ts";
 import { endingRules } from "./endings.ts";
@@ -28,6 +29,7 @@ export function ledgerContract(name: string, open: () => Promise<Bench>): void {
     backgroundRules(open);
     incidentRules(open);
     triggerRules(open);
+    chatRules(open);
     workflowRules(open);
   });
 }

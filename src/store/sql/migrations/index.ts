@@ -8,6 +8,7 @@ import { backgroundTable } from "./0004-background.ts";
 import { workflowTables } from "./0005-workflows.ts";
 import { incidentTable } from "./0006-incidents.ts";
 import { eventTables } from "./0007-events.ts";
+import { chatOffsetTable } from "./0008-chats.ts";
 
 /** Number n of the list takes a database from version n − 1 to n. */
 export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = [
@@ -18,4 +19,5 @@ export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = 
   workflowTables,
   incidentTable,
   eventTables,
+  chatOffsetTable,
 ];
