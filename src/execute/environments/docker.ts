@@ -14,6 +14,7 @@ import { ANSWER_TIMEOUT_MS, findEngine, START_HINT } from "./docker-check.ts";
 import { cpuArgv, endArgv, numberOf } from "./end-inside.ts";
 import { clientEnv, exportsOf, travellingEnv } from "./env-file.ts";
 import { launchProcess } from "./launch-process.ts";
+import { launchTerminal } from "./launch-terminal.ts";
 import type { EnvironmentDeps, Launched, LaunchRequest, Place } from "./place.ts";
 import { ownerLabel } from "./reap-containers.ts";
 import { type ClientAnswer, lastLine, runClient } from "./run-client.ts";
@@ -180,17 +181,14 @@ async function launchInside(
   { deps, docker, container, stateFolder, inside }: Inside,
   { argv, callId, env, hasStdin, pty }: LaunchRequest,
 ): Promise<Launched> {
-  if (pty)
-    throw new Fault("environment.unusable", `${docker.label} has no terminals yet`, {
-      hint: "Start the command without a terminal.",
-    });
   if (Object.keys(env).length > 0)
     await inside(["sh", "-c", 'umask 077; cat >"$1"', "sh", `${stateFolder}/env.${callId}`], exportsOf(env));
-  return launchProcess({
+  const launch = {
     argv: [
       docker.engine,
       "exec",
-      ...(hasStdin ? ["--interactive"] : []),
+      ...(hasStdin || pty ? ["--interactive"] : []),
+      ...(pty ? ["--tty"] : []),
       `--env=NIGHTSHIFT_RUN_ID=${deps.env.NIGHTSHIFT_RUN_ID ?? ""}`,
       `--env=NIGHTSHIFT_ENVIRONMENT_ID=${docker.environmentId}`,
       `--env=NIGHTSHIFT_CALL_ID=${callId}`,
@@ -198,9 +196,10 @@ async function launchInside(
       ...argv,
     ],
     env: clientEnv(deps.nodeEnv),
-    hasStdin,
-    pipes: deps.pipes,
-  });
+  };
+  return pty
+    ? launchTerminal({ ...launch, ...pty })
+    : launchProcess({ ...launch, hasStdin, pipes: deps.pipes });
 }
 
 /** For an engine to tell of an end that has happened. */

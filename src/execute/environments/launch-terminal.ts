@@ -1,5 +1,7 @@
 // A program in a real terminal, through node-pty where it is installed (an optional package, loaded on use).
 //
+// A program of another place gets its terminal from its client (`docker exec --tty`, `ssh -tt`), which gets this one.
+//
 // I1. Without the package, or where it cannot make a terminal, the answer is `environment.unusable` with what to do.
 
 import { PassThrough, Writable } from "node:stream";
@@ -15,6 +17,8 @@ interface Terminal {
   onExit(listener: (end: { exitCode: number; signal?: number }) => void): unknown;
   write(data: string | Buffer): void;
   kill(signal?: string): void;
+  pause(): void;
+  resume(): void;
 }
 interface TerminalModule {
   spawn(file: string, args: string[], options: Record<string, unknown>): Terminal;
@@ -43,7 +47,12 @@ export async function launchTerminal(launch: TerminalLaunch): Promise<Launched> 
     encoding: null,
   });
   const stdout = new PassThrough();
-  terminal.onData((data) => void stdout.write(data));
+  // Back-pressure: a reader that is slow slows the terminal, and memory stays bounded.
+  terminal.onData((data) => {
+    if (stdout.write(data)) return;
+    terminal.pause();
+    stdout.once("drain", () => terminal.resume());
+  });
   const exited = new Promise<CommandExit>((resolve) => {
     terminal.onExit(({ exitCode, signal }) => {
       stdout.end();

@@ -51,9 +51,21 @@ export function masterArgv(spec: SshSpec, socket: string, argv: readonly string[
 
 /** A command over the connection. Where that is gone it fails at once, instead of making a second one. */
 export function sessionOverMaster(spec: SshSpec, socket: string, argv: readonly string[]): string[] {
+  return overMaster(spec, { socket, argv, terminal: "-T" });
+}
+
+/** The same at a terminal there; the client is at one of its own. */
+export function terminalOverMaster(spec: SshSpec, socket: string, argv: readonly string[]): string[] {
+  return overMaster(spec, { socket, argv, terminal: "-tt" });
+}
+
+function overMaster(
+  spec: SshSpec,
+  { socket, argv, terminal }: { socket: string; argv: readonly string[]; terminal: "-T" | "-tt" },
+): string[] {
   return [
     "ssh",
-    "-T",
+    terminal,
     "-o",
     "ControlMaster=no",
     "-o",

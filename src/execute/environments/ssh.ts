@@ -16,6 +16,7 @@ import type { CommandExit } from "../spawn-held.ts";
 import { cpuArgv, endArgv, guardianArgv, numberOf } from "./end-inside.ts";
 import { clientEnv, exportsOf, travellingEnv } from "./env-file.ts";
 import { launchProcess } from "./launch-process.ts";
+import { launchTerminal } from "./launch-terminal.ts";
 import type {
   CheckDeps,
   EnvironmentCheck,
@@ -26,7 +27,13 @@ import type {
 } from "./place.ts";
 import { type ClientAnswer, lastLine, runClient } from "./run-client.ts";
 import { makeShellEnvironment } from "./shell-environment.ts";
-import { controlArgv, LONGEST_SSH_COMMAND, masterArgv, sessionOverMaster } from "./ssh-arguments.ts";
+import {
+  controlArgv,
+  LONGEST_SSH_COMMAND,
+  masterArgv,
+  sessionOverMaster,
+  terminalOverMaster,
+} from "./ssh-arguments.ts";
 import { openSocketFolder } from "./ssh-sockets.ts";
 
 /** Connecting, authenticating and the first word from there. @source upstream.md 1.11, with room for a slow login shell */
@@ -185,24 +192,21 @@ async function launchThere(
   link: Link,
   request: LaunchRequest & { stateFolder: string; inside: Inside },
 ): Promise<Launched> {
-  const { argv, callId, env, hasStdin, pty, stateFolder, inside } = request;
-  if (pty)
-    throw new Fault("environment.unusable", `${link.label} has no terminals yet`, {
-      hint: "Start the command without a terminal.",
-    });
-  if (Object.keys(env).length > 0)
-    await inside(["sh", "-c", 'umask 077; cat >"$1"', "sh", `${stateFolder}/env.${callId}`], exportsOf(env));
+  const { argv, callId, hasStdin, pty, stateFolder, inside } = request;
+  if (Object.keys(request.env).length > 0) {
+    const write = ["sh", "-c", 'umask 077; cat >"$1"', "sh", `${stateFolder}/env.${callId}`];
+    await inside(write, exportsOf(request.env));
+  }
   const marks = [
     `NIGHTSHIFT_RUN_ID=${deps.env.NIGHTSHIFT_RUN_ID ?? ""}`,
     `NIGHTSHIFT_ENVIRONMENT_ID=${link.environmentId}`,
     `NIGHTSHIFT_CALL_ID=${callId}`,
   ];
-  return launchProcess({
-    argv: sessionOverMaster(link.spec, link.socket, ["env", ...marks, ...argv]),
-    env: clientEnv(deps.nodeEnv),
-    hasStdin,
-    pipes: deps.pipes,
-  });
+  const words = ["env", ...marks, ...argv];
+  const env = clientEnv(deps.nodeEnv);
+  if (pty) return launchTerminal({ argv: terminalOverMaster(link.spec, link.socket, words), env, ...pty });
+  const over = sessionOverMaster(link.spec, link.socket, words);
+  return launchProcess({ argv: over, env, hasStdin, pipes: deps.pipes });
 }
 
 /** 255 is OpenSSH's own word for a lost link, and any command's for whatever it likes: the connection itself is asked. */

@@ -37,6 +37,8 @@ export interface Harness {
     boundary: boolean;
     /** How the end of the shell itself by TERM is told: 143, or 255 by OpenSSH. */
     codeOfSignal15: number;
+    /** Whether commands can be started at a terminal. Default: no. */
+    terminal?: boolean;
   };
   /** What the environment made outside of itself and has not removed: folders, containers, processes. */
   leftovers(): Promise<string[]>;

@@ -22,7 +22,7 @@ let sharedContainers = "";
 const harness: Harness = {
   name: "docker",
   whyNot: whyNoEngine(),
-  has: { bash: false, sharedProcesses: true, boundary: true, codeOfSignal15: 143 },
+  has: { bash: false, sharedProcesses: true, boundary: true, codeOfSignal15: 143, terminal: true },
   async start() {
     folder = contractFolder();
     pipes = makePipePool(join(folder.path, "pipes"));

@@ -59,7 +59,13 @@ export function localHarness(name: string, spec: LocalSpec, options: LocalOption
   return {
     name,
     whyNot: isWalled && !hasBubblewrap() ? "bubblewrap is not here, or may not make namespaces" : undefined,
-    has: { bash: existsSync("/bin/bash"), sharedProcesses: !isWalled, boundary: false, codeOfSignal15: 143 },
+    has: {
+      bash: existsSync("/bin/bash"),
+      sharedProcesses: !isWalled,
+      boundary: false,
+      codeOfSignal15: 143,
+      terminal: true,
+    },
     async start() {
       folder = contractFolder();
       pipes = makePipePool(join(folder.path, "pipes"));

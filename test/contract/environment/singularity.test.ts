@@ -63,7 +63,7 @@ function benchOf(
     harness: {
       name,
       whyNot,
-      has: { bash: false, sharedProcesses: true, boundary: true, codeOfSignal15: 143 },
+      has: { bash: false, sharedProcesses: true, boundary: true, codeOfSignal15: 143, terminal: true },
       async start() {
         folder = contractFolder();
         pipes = makePipePool(join(folder.path, "pipes"));

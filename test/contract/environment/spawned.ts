@@ -53,4 +53,33 @@ export function spawnRules(get: () => Bench, { has }: Harness): void {
     expect(await command.exited).toEqual({ exitCode: 2, signal: undefined });
     expect(await command.kill({ graceMs: 200 })).toEqual({ survivors: 0 });
   });
+
+  test.skipIf(!has.terminal)(
+    "at a terminal: it is one, both ways, of the size asked for; its exit is known, and it can be ended",
+    async () => {
+      const { environment } = get();
+      const start = (command: string) =>
+        environment.spawn(command, { signal: never, pty: { columns: 91, rows: 17 } });
+      const command = await start(
+        "test -t 0 && test -t 1 && echo ready; read line; stty size; echo got $line; exit 3",
+      );
+      expect(command.stderr).toBeUndefined();
+      let text = "";
+      const ended = new Promise((resolve) => command.stdout.once("end", resolve));
+      await new Promise<void>((resolve) =>
+        command.stdout.on("data", (chunk) => {
+          text += String(chunk);
+          resolve();
+        }),
+      );
+      await command.write("hello 夜\n");
+      expect(await command.exited).toEqual({ exitCode: 3, signal: undefined });
+      await ended;
+      expect(text.replaceAll("\r", "")).toBe("ready\nhello 夜\n17 91\ngot hello 夜\n");
+
+      const stuck = await start("echo there; sleep 60; echo woken");
+      await new Promise((resolve) => stuck.stdout.once("data", resolve));
+      expect(await stuck.kill({ graceMs: 200 })).toEqual({ survivors: 0 });
+    },
+  );
 }

@@ -23,7 +23,7 @@ let shared: string[] = [];
 const harness: Harness = {
   name: "ssh",
   whyNot: whyNoServer(),
-  has: { bash: true, sharedProcesses: true, boundary: false, codeOfSignal15: 255 },
+  has: { bash: true, sharedProcesses: true, boundary: false, codeOfSignal15: 255, terminal: true },
   async start() {
     folder = contractFolder();
     pipes = makePipePool(join(folder.path, "pipes"));
