@@ -4,6 +4,7 @@ import type { Definition } from "../records/definition.ts";
 import type { Job, JobDocument } from "../records/job.ts";
 import type { Run } from "../records/run.ts";
 import type { Context } from "./context.ts";
+import { secretsOf, withSecrets } from "./workflows/secret-stand-ins.ts";
 
 /** What a claimed row tells of its work. */
 export interface RunWithDefinition {
@@ -11,14 +12,14 @@ export interface RunWithDefinition {
   definition: Definition | undefined;
 }
 
-export type JobParsers = Pick<Context, "parseJob" | "resolveDocument" | "zone">;
+export type JobParsers = Pick<Context, "parseJob" | "resolveDocument" | "zone" | "variable">;
 
-/** Undefined = there is neither a definition nor a work of its own. Throws `job.invalid` for what this version cannot read. */
+/** Undefined = there is neither a definition nor a work of its own. Throws `job.invalid` for what this version cannot read, `input.refused` for a secret that this node has not. */
 export function jobOfRun(context: JobParsers, { run, definition }: RunWithDefinition): Job | undefined {
   if (definition) return context.parseJob(definition);
   if (run.input === undefined) return undefined;
-  // Written by `queueAgentRun`, checked and with its zone.
-  const document = JSON.parse(run.input) as JobDocument;
+  // Written by who queued it, checked and with its zone; secrets are filled in here, by who runs it.
+  const document = JSON.parse(withSecrets(run.input, secretsOf(context))) as JobDocument;
   return context.resolveDocument(document, {
     zone: context.zone,
     anchor: run.createdAt,

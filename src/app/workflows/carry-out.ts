@@ -8,7 +8,7 @@ import type { Outcome } from "../../records/outcome.ts";
 import type { Run } from "../../records/run.ts";
 import { startInline } from "./inline-task.ts";
 import { type LiveWorkflow, plannedOf } from "./live-workflow.ts";
-import { standIns } from "./secret-stand-ins.ts";
+import { secretsOf, standIns, withSecrets } from "./secret-stand-ins.ts";
 import { attemptRow, bareRow } from "./task-rows.ts";
 
 type Of<Kind extends Decision["kind"]> = Extract<Decision, { kind: Kind }>;
@@ -57,7 +57,8 @@ function startAttempt(live: LiveWorkflow, { unit, attempt, executor: position, a
   if (inline) {
     const run = runLike(ctx.run, { ...bareRow(place, task), idempotencyKey: key });
     const { clock } = deps.context;
-    const call = () => deps.call(inline, { params, env, task }, inlineTask.ctx);
+    const given = () => filledIn(live, { params, env }, Object.keys(secrets).length > 0);
+    const call = () => deps.call(inline, { ...given(), task }, inlineTask.ctx);
     const inlineTask = startInline({ call, run, unit, clock, parent: ctx, timeoutMs: task.timeoutMs });
     live.inline.set(unit, inlineTask);
     return;
@@ -66,6 +67,12 @@ function startAttempt(live: LiveWorkflow, { unit, attempt, executor: position, a
   live.writer.task(attemptRow(place, { task, rendered: rendered.value, executor: name }, admission));
   live.open.set(place.id, { unit, attempt });
   live.rows.set(unit, place.id);
+}
+
+/** What a task of this process is given: its secrets' values instead of their stand-ins. */
+function filledIn<Given extends object>({ deps }: LiveWorkflow, given: Given, hasSecrets: boolean): Given {
+  if (!hasSecrets) return given;
+  return JSON.parse(withSecrets(JSON.stringify(given), secretsOf(deps.context))) as Given;
 }
 
 /** `budget.spawns`: how many attempts a run may start in all. */

@@ -249,3 +249,39 @@ outputs: {by: "{{ ship.result.by ?? 'nobody' }}"}
     });
   });
 });
+
+describe("a secret of a workflow", () => {
+  test("is filled in by who runs the task, never stands in the ledger, and leaves redacted; other variables are none", async () => {
+    const seen: unknown[] = [];
+    const use = (name: string, effects: "none" | "external") =>
+      defineExecutor({
+        ...{ name, effects },
+        run: (params) => {
+          seen.push(params.token);
+          return params;
+        },
+      });
+    const bench = await WorkflowBench.open([use("inline", "none"), use("queued", "external")], {
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, LINE_TOKEN: "s3cr3t-value-17", PLAIN: "x" },
+    });
+    await bench.node();
+
+    const { id } = await bench.submit(`
+tasks:
+  - {id: a, executor: inline, params: {token: "{secrets.LINE_TOKEN}"}}
+  - {id: b, executor: queued, params: {token: "Bearer {secrets.LINE_TOKEN}"}}
+  - {id: c, executor: inline, params: {token: "{secrets.PLAIN}"}, retry: 0}
+`);
+    await bench.ended(id);
+
+    expect(seen.sort()).toEqual(["Bearer s3cr3t-value-17", "s3cr3t-value-17"]);
+    const tasks = await bench.context.ledger.tasksOf(id);
+    const kept = JSON.stringify([tasks, await bench.context.ledger.journal(id)]);
+    expect(kept).not.toContain("s3cr3t-value-17");
+    expect(await bench.tasks(id)).toMatchObject({
+      a: "succeeded",
+      b: "succeeded",
+      c: expect.stringContaining("failed"),
+    });
+  });
+});
