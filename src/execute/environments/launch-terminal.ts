@@ -32,12 +32,14 @@ export interface TerminalLaunch {
   env: Readonly<Record<string, string | undefined>>;
   columns: number;
   rows: number;
+  /** Another package of the same form. Default: @lydell/node-pty. */
+  package?: string;
 }
 
 /** Starts it. Everything it says comes through stdout. */
 export async function launchTerminal(launch: TerminalLaunch): Promise<Launched> {
   const [command = "", ...args] = launch.argv;
-  const { spawn } = await loadTerminals();
+  const { spawn } = await loadTerminals(launch.package ?? PACKAGE);
   const terminal = spawn(command, args, {
     name: "xterm-256color",
     cols: launch.columns,
@@ -77,12 +79,12 @@ function withoutAbsent(env: Readonly<Record<string, string | undefined>>): Recor
   );
 }
 
-async function loadTerminals(): Promise<TerminalModule> {
+async function loadTerminals(name: string): Promise<TerminalModule> {
   try {
-    return (await import(PACKAGE)) as TerminalModule;
+    return (await import(name)) as TerminalModule;
   } catch (cause) {
     throw new Fault("environment.unusable", `there is no terminal here: ${messageOf(cause)}`, {
-      hint: `Install ${PACKAGE} beside Nightshift, or start the command without a terminal.`,
+      hint: `Install ${name} beside Nightshift, or start the command without a terminal.`,
       cause,
     });
   }
