@@ -1,6 +1,6 @@
 // What live runs hold, by their rows.
 
-import type { Held } from "../../orchestrate/resources/place-request.ts";
+import type { Held } from "../../orchestrate/resources/room.ts";
 import { isLive, type Run } from "../../records/run.ts";
 
 /** What the live ones among these hold of one host. */

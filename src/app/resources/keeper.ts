@@ -12,7 +12,8 @@ import {
   needsOf,
   registrationKey,
 } from "../../orchestrate/resources/choose.ts";
-import { type Held, placeRequest } from "../../orchestrate/resources/place-request.ts";
+import { placeRequest } from "../../orchestrate/resources/place-request.ts";
+import type { Held, Sight } from "../../orchestrate/resources/room.ts";
 import type { Executor } from "../../records/executor.ts";
 import type { AdmitTasks, TaskAdmission } from "../../records/ledger/workflows.ts";
 import { asksForAnything, type Holding, type MachineResources } from "../../records/resources.ts";
@@ -112,13 +113,13 @@ export class ResourceKeeper {
     const table = admission?.executor === undefined ? NO_TABLE : registrations.table;
     if (!table || !machine) return NOT_YET;
     const registered = table.get(admission?.executor ?? "") ?? [];
-    const room = {
+    const sight = {
       machine,
       held: [...heldBy(running, context.host.hostId), ...this.#heldByStarted(running)],
       settleMs: context.config.orchestrator.resourceProbeMs,
     };
     const answer =
-      registered.length > 0 ? choose(registered, admission, room) : bare(admission?.resources, room);
+      registered.length > 0 ? choose(registered, admission, sight) : bare(admission?.resources, sight);
     if ("lacks" in answer) {
       this.#hasBlocked = true;
       return answer.lacks;
@@ -182,13 +183,11 @@ export class ResourceKeeper {
 
 const NO_TABLE: ReadonlyMap<string, readonly Executor[]> = new Map();
 
-type Room = Parameters<typeof chooseRegistration>[2];
-
 type Answer =
   | { registration: Executor | undefined; needs: Resources; cards: readonly number[] }
   | { lacks: string };
 
-function choose(registered: readonly Executor[], admission: Admission | undefined, room: Room): Answer {
+function choose(registered: readonly Executor[], admission: Admission | undefined, sight: Sight): Answer {
   const wish = { version: admission?.version, resources: admission?.resources };
   const candidates = eligible(registered, wish.version);
   const isPlain =
@@ -196,14 +195,14 @@ function choose(registered: readonly Executor[], admission: Admission | undefine
   // Nearly every task: nothing to choose, nothing to hold, nothing to write.
   if (isPlain)
     return { registration: undefined, needs: needsOf(candidates[0] as Executor, undefined), cards: [] };
-  const choice = chooseRegistration(registered, wish, room);
+  const choice = chooseRegistration(registered, wish, sight);
   return choice ?? { lacks: NOT_YET };
 }
 
 /** Work without an executor of its own (a shell command, an agent) takes what its task says. */
-function bare(resources: Resources | undefined, room: Room): Answer {
+function bare(resources: Resources | undefined, sight: Sight): Answer {
   if (!resources) return { registration: undefined, needs: NOTHING, cards: [] };
-  const answer = placeRequest(resources, room.machine, room);
+  const answer = placeRequest(resources, sight);
   return answer.fits
     ? { registration: undefined, needs: resources, cards: answer.cards }
     : { lacks: answer.lacks };

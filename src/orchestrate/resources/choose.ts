@@ -3,7 +3,8 @@
 import type { Executor } from "../../records/executor.ts";
 import { mergeResources, NO_RESOURCES } from "../../records/resources.ts";
 import type { Resources } from "../../records/workflow.ts";
-import { type Placing, placeRequest } from "./place-request.ts";
+import { placeRequest } from "./place-request.ts";
+import type { Sight } from "./room.ts";
 
 /** As much of a registration as decides. */
 export type Registration = Pick<Executor, "name" | "version" | "kind" | "source"> & {
@@ -25,12 +26,12 @@ export type Choice<One extends Registration> =
 export function chooseRegistration<One extends Registration>(
   registrations: readonly One[],
   wish: Wish,
-  room: { machine: Parameters<typeof placeRequest>[1] } & Parameters<typeof placeRequest>[2],
+  sight: Sight,
 ): Choice<One> | undefined {
   let lacks: string | undefined;
   for (const registration of eligible(registrations, wish.version)) {
     const needs = needsOf(registration, wish.resources);
-    const answer: Placing = placeRequest(needs, room.machine, room);
+    const answer = placeRequest(needs, sight);
     if (answer.fits) return { registration, needs, cards: answer.cards };
     lacks ??= answer.lacks;
   }

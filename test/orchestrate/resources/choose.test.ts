@@ -4,7 +4,7 @@ import {
   eligible,
   type Registration,
 } from "../../../src/orchestrate/resources/choose.ts";
-import type { Held } from "../../../src/orchestrate/resources/place-request.ts";
+import type { Held } from "../../../src/orchestrate/resources/room.ts";
 import type { MachineResources } from "../../../src/records/resources.ts";
 import { resolveResources } from "../../../src/records/workflow-resolve.ts";
 
