@@ -6,7 +6,8 @@ import type { Context } from "./app/context.ts";
 import { startNode as startNodeOn } from "./app/node.ts";
 import type { NightshiftNode } from "./app/node-options.ts";
 import { openContext } from "./app/open-context.ts";
-import { type InProcessExecutor, inProcessWork } from "./app/work.ts";
+import type { InProcessExecutor } from "./app/work.ts";
+import type { DefinedExecutor } from "./orchestrate/executors/define-executor.ts";
 
 export type { Context } from "./app/context.ts";
 export type { JobShowDocument, RunDocument } from "./app/documents.ts";
@@ -16,6 +17,14 @@ export { previewSchedule, type SchedulePreview } from "./app/preview.ts";
 export { listRuns, showRun } from "./app/runs.ts";
 export type { InProcessExecutor } from "./app/work.ts";
 export { Fault, type FaultCode, isFault } from "./kernel/errors.ts";
+export {
+  type DefinedExecutor,
+  defineExecutor,
+  type ExecutorDefinition,
+  type ExecutorSchema,
+  type ExecutorTools,
+  type StandardSchema,
+} from "./orchestrate/executors/define-executor.ts";
 export type { JobDocument } from "./records/job.ts";
 export { parseJobDocument } from "./records/job-document.ts";
 
@@ -24,8 +33,11 @@ export interface OpenHomeOptions {
   home?: string;
   /** Default: NIGHTSHIFT_STORE, else the home's own ledger.db. */
   store?: string;
-  /** Functions that jobs may run in this process: `run: {task: {executor: NAME}}`. */
-  executors?: Readonly<Record<string, InProcessExecutor>>;
+  /**
+   * What jobs and workflows may run in this process, by name (`run: {task: {executor: NAME}}`): plain functions, or
+   * definitions with a contract (`defineExecutor`; the name here wins).
+   */
+  executors?: Readonly<Record<string, InProcessExecutor | DefinedExecutor>>;
 }
 
 /** Opens a home, making it if needed. The caller closes it. Throws `Fault`. */
@@ -35,7 +47,6 @@ export async function openHome(options: OpenHomeOptions = {}): Promise<Context> 
   const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
     version: string;
   };
-  const work = options.executors && { task: inProcessWork(options.executors) };
   return openContext({
     path,
     storeUrl: options.store ?? storeUrl,
@@ -43,7 +54,7 @@ export async function openHome(options: OpenHomeOptions = {}): Promise<Context> 
     isDebug: false,
     env,
     version,
-    ...(work && { work }),
+    ...(options.executors && { executors: options.executors }),
   });
 }
 

@@ -9,7 +9,6 @@ import type { PassRequest } from "../records/ledger/slots.ts";
 import type { Context } from "./context.ts";
 import { environmentOf } from "./environments.ts";
 import { jobOfRun } from "./job-of-run.ts";
-import { unsupportedWork } from "./work.ts";
 
 /**
  * What the node lacks for a run, or undefined. Only on PostgreSQL: nodes of one home share its scripts, there a missing
@@ -23,14 +22,18 @@ export function cannotPrepare(context: Context): PassRequest["cannotPrepare"] {
       if (run.kind === "workflow" && run.startedAt !== undefined) return undefined;
       const job = jobOfRun(context, { run, definition });
       if (!job) return undefined;
-      return (
-        unsupportedWork(context.work, job.work) ?? missingScript(context, job) ?? missingPlace(context, job)
-      );
+      return missingExecutor(context, job) ?? missingScript(context, job) ?? missingPlace(context, job);
     } catch {
       // A document this node cannot read is better refused loudly by the run's own preflight.
       return undefined;
     }
   };
+}
+
+/** What the registry knew when it last looked; before that a run's own preflight looks. */
+function missingExecutor({ executors, work: table }: Context, { work }: Job): string | undefined {
+  if (work.kind !== "task" || table.task || executors.knows(work.executor) !== false) return undefined;
+  return `the executor ${work.executor} is not here`;
 }
 
 function missingScript(context: Context, { work }: Job): string | undefined {

@@ -14,7 +14,6 @@ import { checkJitter } from "../schedule/jitter.ts";
 import { nextSlot } from "../schedule/next-slot.ts";
 import type { Context } from "./context.ts";
 import { checkScriptPlace } from "./environments.ts";
-import { unsupportedWork } from "./work.ts";
 
 export interface CheckedDocument {
   /** With zone, anchor and instants written out: what goes into the file (T1, T2). */
@@ -39,7 +38,7 @@ export interface CheckOptions {
 
 /**
  * Everything a surface checks at creation and change. Throws `schedule.*`, `target.*`, `script.*`, `job.invalid`,
- * `environment.unusable`, `input.refused` (work this version cannot do).
+ * `environment.unusable`, `executor.unknown`, `executor.params`.
  */
 export async function checkDocument(
   context: Context,
@@ -139,12 +138,7 @@ export function resolveDocument(
 }
 
 async function checkWork(context: Context, job: Job, options: CheckOptions): Promise<void> {
-  const unsupported = unsupportedWork(context.work, job.work);
-  if (unsupported) {
-    throw new Fault("input.refused", `${unsupported}.`, {
-      hint: "Use a script job: --script FILE in the home's scripts/.",
-    });
-  }
+  if (job.work.kind === "task") return checkTask(context, job.work);
   if (job.work.kind === "agent") return checkAgentWork(context, { job, agent: job.work.agent }, options);
   if (job.work.kind === "workflow") {
     const { checkJobWorkflow } = await import("./workflows/check-job.ts");
@@ -152,6 +146,13 @@ async function checkWork(context: Context, job: Job, options: CheckOptions): Pro
   }
   if (job.work.kind !== "script") return;
   await checkScriptPlace(context, job, job.work);
+}
+
+/** Loaded for tasks only. An embedding program that does tasks in its own way knows what it can do. */
+async function checkTask(context: Context, task: Extract<Job["work"], { kind: "task" }>): Promise<void> {
+  if (context.work.task) return;
+  const { requireTask } = await import("./executors/require-task.ts");
+  await requireTask(context.executors, task);
 }
 
 /** Loaded for agents only: what judges them brings models and skills along. */

@@ -26,7 +26,8 @@ import { openDocumentTable } from "../store/sql/documents.ts";
 import { openLedger } from "../store/sql/open-ledger.ts";
 import type { Context } from "./context.ts";
 import { decideSafely } from "./decide-safely.ts";
-import { NO_EXECUTORS } from "./executors/none.ts";
+import { lazyExecutors } from "./executors/lazy-executors.ts";
+import type { ProgramExecutors } from "./executors/registry.ts";
 import { findJob } from "./find-job.ts";
 import { handOverFrom } from "./hand-over.ts";
 import { resolveDocument } from "./job-documents.ts";
@@ -50,8 +51,10 @@ export interface OpenOptions {
   logSink?: LogSink;
   /** Where the `stdout` target writes. Default: the target is unusable here. */
   stdout?: (text: string) => void;
-  /** Kinds of work beyond scripts, for embedding programs. */
+  /** Kinds of work that an embedding program does in its own way. */
   work?: WorkTable;
+  /** What an embedding program registers, by name. */
+  executors?: ProgramExecutors;
   /** Another source of time or randomness than the system's: for programs that drive them by hand. */
   clock?: Clock;
   random?: Random;
@@ -129,7 +132,11 @@ function compose(parts: Parts): Context {
     idleOverrideMs: parseIdleOverride(options.env.NIGHTSHIFT_IDLE_TIMEOUT),
     platforms,
     work: options.work ?? {},
-    executors: NO_EXECUTORS,
+    executors: lazyExecutors(() => context as Context, {
+      program: options.executors ?? {},
+      configFile: options.configFile ?? home.paths.configFile,
+      readConfig: async () => (await readHomeConfig(home, options)).config,
+    }),
     scriptPlace: {
       scriptsFolder: home.paths.scriptsFolder,
       nodeEnv: options.env,
@@ -144,7 +151,10 @@ function compose(parts: Parts): Context {
     routeFor,
     rowsFor: (origin) => ({ route: routeFor(origin), redact, mirror, alerts }),
     findJob: (idOrName) => findJob(context, idOrName),
-    close: () => ledger.close(),
+    async close() {
+      await context.executors.close();
+      await ledger.close();
+    },
   };
   const parseJob = cachedParse((definition) => parseDefinition(context, definition));
   return Object.assign(context, {

@@ -11,6 +11,7 @@ import type { Random } from "../kernel/ids.ts";
 import type { Log } from "../kernel/log.ts";
 import type { Redact } from "../kernel/redact.ts";
 import { type Clock, type Instant, SECOND } from "../kernel/time.ts";
+import type { Job } from "../records/job.ts";
 import type { CloseAnswer, Closing, StartAnswer, StartRun } from "../records/ledger/claims.ts";
 import type { Ledger } from "../records/ledger/index.ts";
 import type { ClaimedRun } from "../records/ledger/slots.ts";
@@ -22,7 +23,7 @@ import { LiveRun } from "./live-run.ts";
 import { untilStored } from "./until-stored.ts";
 import type { Watch } from "./watch.ts";
 import type { WatchReport } from "./watch-protocol.ts";
-import { preflightFailure, unsupportedWork, type WorkEnd, type WorkTable } from "./work.ts";
+import { preflightFailure, type WorkEnd, type WorkTable } from "./work.ts";
 
 /** What the runner asks of the composition root once a run has an outcome. */
 export type CloseRun = (input: {
@@ -282,8 +283,12 @@ export class Runner {
       if (!live.job) return preflightFailure("the job of this run has no definition any more");
       this.#deps.watch.limits(live.claim.runId, live.job);
       const doWork = this.#deps.work[live.job.work.kind];
-      if (!doWork) return preflightFailure(unsupportedWork(this.#deps.work, live.job.work) ?? "no such work");
-      return await doWork({ job: live.job, definition }, live.context());
+      if (!doWork) return preflightFailure(`nothing here runs ${live.job.work.kind} jobs`);
+      const amend = (job: Job) => {
+        live.job = job;
+        this.#deps.watch.limits(live.claim.runId, job);
+      };
+      return await doWork({ job: live.job, definition, amend }, live.context());
     } catch (error) {
       return { state: "failed", error: { code: "internal", message: messageOf(error) } };
     }

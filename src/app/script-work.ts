@@ -5,6 +5,7 @@ import { makeWallsProbe } from "../execute/environments/bubblewrap.ts";
 import { makeScopeLocks, scopeKey } from "../execute/environments/scope-locks.ts";
 import { makeMarkIndex } from "../execute/mark-index.ts";
 import type { PipePool } from "../execute/pipe-pool.ts";
+import type { ScriptWork } from "../execute/prepare-script.ts";
 import { type RecordScript, runScript, type ScriptDeps } from "../execute/run-script.ts";
 import { outcomeOfPreflight } from "../execute/script-outcome.ts";
 import { makeId } from "../kernel/ids.ts";
@@ -16,11 +17,11 @@ import { agentTempFolder, keptFolder } from "./agent/temp-folder.ts";
 import type { Context } from "./context.ts";
 import { environmentOf, isPlainLocal } from "./environments.ts";
 import { isRepeatable } from "./plan-closing.ts";
-import { type DoWork, preflightFailure } from "./work.ts";
 import { triggerOfRun } from "./trigger-of-run.ts";
+import { type DoWork, preflightFailure } from "./work.ts";
 
 /** What scripts and other commands of this node run with; one per node: marks and pipes are shared by its runs. */
-export function scriptDeps(context: Context, pipes: PipePool): ScriptDeps {
+export function scriptDeps(context: Context, pipes: PipePool | undefined): ScriptDeps {
   const { clock, redact, host, home, scriptPlace, random } = context;
   return {
     ...scriptPlace,
@@ -33,7 +34,7 @@ export function scriptDeps(context: Context, pipes: PipePool): ScriptDeps {
     marks: makeMarkIndex(clock),
     locks: makeScopeLocks(),
     probeWalls: makeWallsProbe(),
-    pipes,
+    ...(pipes && { pipes }),
   };
 }
 
@@ -66,7 +67,7 @@ export async function runInPlace(
 ): Promise<Outcome> {
   let spec: EnvironmentSpec;
   try {
-    spec = environmentOf(context, job);
+    spec = environmentOf(context, where);
   } catch (error) {
     return outcomeOfPreflight(error);
   }
@@ -75,7 +76,7 @@ export async function runInPlace(
   const key = scopeKey({ home: context.home.paths.root, spec, jobId: ctx.run.jobId });
   const place = {
     spec,
-    isRepeatable: isRepeatable(job.effects),
+    isRepeatable: isRepeatable(where.effects),
     scopeKey: key,
     keptFolder: keptFolder(context.home.paths, key),
     ...(commands.locks && { locks: commands.locks }),

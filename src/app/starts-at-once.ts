@@ -9,15 +9,19 @@ import type { Context } from "./context.ts";
  * job's cursor, which other nodes lock before the run, not after it. A workflow that had begun goes on in any case.
  */
 export function startsAtOnce(
-  context: Pick<Context, "ledger" | "parseJob" | "work">,
+  context: Pick<Context, "ledger" | "parseJob" | "work" | "executors">,
 ): NonNullable<PassRequest["startsAtOnce"]> {
   return (run, definition) => {
     if (run.kind === "workflow" && (run.startedAt !== undefined || run.slot === undefined)) return true;
     if (run.kind === "workflow") return context.ledger.engine === "sqlite";
-    if (!definition || !context.work.task) return false;
+    if (!definition) return false;
     if (context.ledger.engine === "postgres" && run.slot !== undefined) return false;
     try {
-      return context.parseJob(definition).work.kind === "task";
+      const { work } = context.parseJob(definition);
+      return (
+        work.kind === "task" &&
+        (context.work.task !== undefined || context.executors.isInProcess(work.executor))
+      );
     } catch {
       // The run's own preflight refuses it with a sentence.
       return false;

@@ -10,7 +10,7 @@ import type { WatchCommand, WatchedRun, WatchReport, WatchWorkerData } from "./w
 /** Heartbeats and limits for live runs. All calls return at once; reports come back through the callback. */
 export interface Watch {
   add(runs: readonly WatchedRun[]): void;
-  /** The job's limits, once its document has been read. */
+  /** The job's limits, once its document has been read; again when its executor has its own. */
   limits(runId: string, job: Pick<Job, "idleTimeoutMs" | "totalTimeoutMs">): void;
   began(runId: string, processGroup: number | undefined): void;
   touch(runId: string): void;
@@ -26,11 +26,8 @@ function sending(send: Send): Pick<Watch, "add" | "limits" | "began" | "touch" |
     add: (runs) => {
       if (runs.length > 0) send({ kind: "add", runs });
     },
-    limits: (runId, job) => {
-      if (job.idleTimeoutMs > 0 || job.totalTimeoutMs > 0) {
-        send({ kind: "limits", runId, idleTimeoutMs: job.idleTimeoutMs, totalTimeoutMs: job.totalTimeoutMs });
-      }
-    },
+    limits: (runId, { idleTimeoutMs, totalTimeoutMs }) =>
+      send({ kind: "limits", runId, idleTimeoutMs, totalTimeoutMs }),
     began: (runId, processGroup) => send({ kind: "began", runId, processGroup }),
     touch: (runId) => send({ kind: "touch", runId }),
     remove: (runIds) => send({ kind: "remove", runIds }),

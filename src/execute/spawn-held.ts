@@ -33,8 +33,10 @@ export interface HeldCommand {
   cwd: string;
   /** The whole environment; nothing is inherited. */
   env: Readonly<Record<string, string>>;
-  /** Written to the command's stdin after release. Default: stdin is /dev/null. */
+  /** Written to the command's stdin after release, which is closed then. Default: stdin is /dev/null. */
   stdin?: string;
+  /** Leaves stdin open after the release: `child.stdin` is the caller's to write to and to close. Default false. */
+  keepsStdin?: boolean;
   /** Gives stdout and stderr real pipes; without it they are sockets (pipe-pool.ts). */
   pipes?: PipePool | undefined;
 }
@@ -95,7 +97,7 @@ async function startShim(
       env: command.env,
       detached: true,
       stdio: [
-        command.stdin === undefined ? "ignore" : "pipe",
+        command.stdin === undefined && !command.keepsStdin ? "ignore" : "pipe",
         pipes?.[0].writeEnd ?? "pipe",
         pipes?.[1].writeEnd ?? "pipe",
         "pipe",

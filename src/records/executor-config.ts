@@ -68,7 +68,7 @@ export type ExecutorWork =
       function: string | undefined;
       language: "python" | "javascript" | undefined;
     }
-  | { kind: "script"; script: string; args: readonly string[]; pass: ScriptPass }
+  | { kind: "script"; script: string; args: readonly string[]; pass: ScriptPass | undefined }
   | { kind: "shell"; shell: string }
   | ({ kind: "http" } & HttpWork)
   | ({ kind: "model" } & ModelWork)
@@ -104,7 +104,7 @@ export interface ExecutorConfig extends ExecutorPromise {
   /** What a script, a command or an agent of it runs with. */
   env: Readonly<Record<string, string>>;
   workdir: string | undefined;
-  environment: string | Readonly<Record<string, unknown>> | undefined;
+  environment: string | Record<string, unknown> | undefined;
 }
 
 /** Every registration, in the order in which they stand. What is read otherwise than written goes to `notes`. */
@@ -153,7 +153,7 @@ function workOf(entry: Entry): ExecutorWork {
   if (entry.module !== undefined)
     return { kind: "module", module: entry.module, function: entry.function, language: entry.language };
   if (entry.script !== undefined)
-    return { kind: "script", script: entry.script, args: entry.args ?? [], pass: entry.pass ?? "both" };
+    return { kind: "script", script: entry.script, args: entry.args ?? [], pass: entry.pass };
   if (entry.shell !== undefined) return { kind: "shell", shell: entry.shell };
   if (entry.http !== undefined) return { kind: "http", ...httpOf(entry.http) };
   if (entry.model !== undefined) return { kind: "model", ...modelOf(entry.model) };

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Context } from "../../src/app/context.ts";
+import type { ProgramExecutors } from "../../src/app/executors/registry.ts";
 import { addJob } from "../../src/app/jobs.ts";
 import { startNode } from "../../src/app/node.ts";
-import { inProcessWork } from "../../src/app/work.ts";
 import { formatInstant } from "../../src/kernel/time.ts";
 import { testContext } from "../support/home.ts";
 
@@ -38,8 +38,8 @@ async function passesUntilAllRan(context: Context): Promise<number[]> {
 describe("many jobs due in one second", () => {
   test("T8: on time, the first pass takes a few, so that the first job does not wait for the last; each runs once", async () => {
     const ran: string[] = [];
-    const work = { task: inProcessWork({ note: ({ ctx }) => void ran.push(ctx.run.jobId ?? "") }) };
-    const context = await testContext({ work });
+    const executors: ProgramExecutors = { note: ({ ctx }) => void ran.push(ctx.run.jobId ?? "") };
+    const context = await testContext({ executors });
     await addJobsDueAt(context, Math.ceil(Date.now() / 1_000) * 1_000 + 6_000);
 
     const decided = await passesUntilAllRan(context);
@@ -50,8 +50,8 @@ describe("many jobs due in one second", () => {
   });
 
   test("O1: late, one pass takes all of them, so that what was missed is told at once", async () => {
-    const work = { task: inProcessWork({ note: () => {} }) };
-    const context = await testContext({ work });
+    const executors: ProgramExecutors = { note: () => {} };
+    const context = await testContext({ executors });
     const at = Math.ceil(Date.now() / 1_000) * 1_000 + 6_000;
     await addJobsDueAt(context, at);
     await context.clock.sleep(Math.max(0, at + 200 - context.clock.now()), AbortSignal.timeout(10_000));

@@ -8,7 +8,6 @@ import { diagnose } from "../../src/app/doctor.ts";
 import { acknowledgeIncident, listIncidents, showIncident, tellHeldNews } from "../../src/app/incidents.ts";
 import { addJob, queueRun, resumeJob, showJob } from "../../src/app/jobs.ts";
 import { tickOnce } from "../../src/app/node.ts";
-import { inProcessWork } from "../../src/app/work.ts";
 import { HOUR, MINUTE } from "../../src/kernel/time.ts";
 import { manualClock } from "../support/clock.ts";
 import { testContext } from "../support/home.ts";
@@ -25,14 +24,15 @@ async function homeWith(config: string) {
     if (broken.has(String(params.of))) throw new Error("no route to host");
     return "";
   };
-  const context = await testContext({ path, clock, work: { task: inProcessWork({ fragile }, clock) } });
+  const executors = { fragile };
+  const context = await testContext({ path, clock, executors });
   const add = (id: string, more = {}) =>
     addJob(context, { id, run: { task: { executor: "fragile", params: { of: id } } }, ...more });
   const run = async (...ids: string[]) => {
     for (const id of ids) await queueRun(context, id);
     await tickOnce({ context });
   };
-  return { context, clock, broken, add, run };
+  return { context, clock, executors, broken, add, run };
 }
 
 async function messages(context: Context): Promise<string[]> {
@@ -125,7 +125,7 @@ describe("incidents", () => {
     first.broken.add("a");
     await first.run("a");
     const path = first.context.home.paths.root;
-    const again = await testContext({ path, clock: first.clock, work: first.context.work });
+    const again = await testContext({ path, clock: first.clock, executors: first.executors });
 
     await queueRun(again, "a");
     await tickOnce({ context: again });

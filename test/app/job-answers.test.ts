@@ -10,7 +10,6 @@ import { addJob, queueRun, showJob } from "../../src/app/jobs.ts";
 import { startNode } from "../../src/app/node.ts";
 import { previewSchedule } from "../../src/app/preview.ts";
 import { waitForChange } from "../../src/app/wait-for-change.ts";
-import { inProcessWork } from "../../src/app/work.ts";
 import { isFault, sayFault } from "../../src/kernel/errors.ts";
 import { HOUR, MINUTE } from "../../src/kernel/time.ts";
 import type { JobDocument } from "../../src/records/job.ts";
@@ -79,7 +78,7 @@ test("L9: an audit since an instant that is still to come is refused", async () 
 test("T7: `plan` knows the run that is live now: slots that meet it are skipped", async () => {
   let end = () => {};
   const context = await testContext({
-    work: { task: inProcessWork({ long: () => new Promise<void>((resolve) => (end = resolve)) }) },
+    executors: { long: () => new Promise<void>((resolve) => (end = resolve)) },
   });
   await addJob(context, { id: "long", schedule: "* * * * *", run: { task: { executor: "long" } } });
   await queueRun(context, "long");

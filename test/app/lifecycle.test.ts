@@ -11,7 +11,6 @@ import type { NightshiftNode } from "../../src/app/node-options.ts";
 import { resolveRun } from "../../src/app/resolve-run.ts";
 import { cancelRun, explain, listRuns, runEvents, showRun } from "../../src/app/runs.ts";
 import { waitForChange } from "../../src/app/wait-for-change.ts";
-import { inProcessWork } from "../../src/app/work.ts";
 import type { JobDocument } from "../../src/records/job.ts";
 import { testContext, writeScript } from "../support/home.ts";
 
@@ -214,7 +213,7 @@ describe("a node", () => {
 describe("work in process", () => {
   test("an embedding program's function runs, and its value is the result", async () => {
     const context = await testContext({
-      work: { task: inProcessWork({ double: ({ params }) => Number(params.n) * 2 }) },
+      executors: { double: ({ params }) => Number(params.n) * 2 },
     });
     await addJob(context, { id: "double", run: { task: { executor: "double", params: { n: 21 } } } });
 
@@ -231,7 +230,7 @@ describe("work in process", () => {
     const broken = () => {
       throw new Error("no such customer");
     };
-    const context = await testContext({ work: { task: inProcessWork({ broken }) } });
+    const context = await testContext({ executors: { broken } });
     await addJob(context, { id: "broken", run: { task: { executor: "broken" } } });
 
     const queued = await queueRun(context, "broken");

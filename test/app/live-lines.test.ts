@@ -1,10 +1,10 @@
 // The lines of a live run on their way to the store.
 
 import { expect, test } from "vitest";
+import type { ProgramExecutors } from "../../src/app/executors/registry.ts";
 import { addJob, queueRun } from "../../src/app/jobs.ts";
 import { tickOnce } from "../../src/app/node.ts";
 import { runEvents } from "../../src/app/runs.ts";
-import { inProcessWork } from "../../src/app/work.ts";
 import type { NewRunEvent } from "../../src/records/run.ts";
 import { testContext } from "../support/home.ts";
 
@@ -20,7 +20,7 @@ function signal(): { promise: Promise<void>; resolve(): void } {
 test("a line that came while others were refused is written with them at once, not with a later one", async () => {
   const writes = { begun: signal(), done: signal() };
   const refused = signal();
-  const task = inProcessWork({
+  const executors: ProgramExecutors = {
     talk: async ({ ctx }) => {
       ctx.emit("stdout", { text: "one" });
       await writes.begun.promise;
@@ -31,8 +31,8 @@ test("a line that came while others were refused is written with them at once, n
       await writes.done.promise;
       return "said";
     },
-  });
-  const context = await testContext({ work: { task } });
+  };
+  const context = await testContext({ executors });
   const { ledger } = context;
   let tries = 0;
   const appendEvents = async (events: readonly NewRunEvent[]) => {

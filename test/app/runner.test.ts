@@ -4,7 +4,6 @@ import { addJob, queueRun } from "../../src/app/jobs.ts";
 import { startNode, tickOnce } from "../../src/app/node.ts";
 import { showRun } from "../../src/app/runs.ts";
 import { waitForChange } from "../../src/app/wait-for-change.ts";
-import { inProcessWork } from "../../src/app/work.ts";
 import { Fault } from "../../src/kernel/errors.ts";
 import type { Closing } from "../../src/records/ledger/claims.ts";
 import type { RunContext } from "../../src/records/run-context.ts";
@@ -26,7 +25,7 @@ function troubled(context: Context, trouble: (closings: readonly Closing[]) => v
 }
 
 async function jobs(...ids: string[]): Promise<Context> {
-  const context = await testContext({ work: { task: inProcessWork({ say: ({ params }) => params.text }) } });
+  const context = await testContext({ executors: { say: ({ params }) => params.text } });
   for (const id of ids) {
     await addJob(context, { id, run: { task: { executor: "say", params: { text: `from ${id}` } } } });
   }
@@ -76,7 +75,7 @@ describe("closing a run", () => {
     ["ignores it: nobody can end it, so its end is unknown (law 4)", false, "unknown"],
   ])("L13: a node stops although a function still runs, one that %s", async (_title, heeds, state) => {
     const hang = ({ ctx }: { ctx: RunContext }) => (heeds ? rejectOn(ctx.signal) : new Promise(() => {}));
-    const context = await testContext({ work: { task: inProcessWork({ hang }) } });
+    const context = await testContext({ executors: { hang } });
     await addJob(context, { id: "hang", run: { task: { executor: "hang" } }, timeout: { total: 0 } });
     const begun = await queueRun(context, "hang");
     const node = await startNode({ context });

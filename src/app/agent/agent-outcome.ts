@@ -35,7 +35,7 @@ export function outcomeOfLoop(end: LoopEnd, abortReason: AbortReason | undefined
     case "malformedCalls":
       return { state: "failed", ...kept, error: { code: end.reason, message: end.why } };
     case "failed":
-      return { state: "failed", ...kept, error: { code: codeOf(end.error), message: end.why } };
+      return { state: "failed", ...kept, error: { code: codeOfModelFailure(end.error), message: end.why } };
   }
 }
 
@@ -66,7 +66,8 @@ function withReason(outcome: Outcome, reason: string): Outcome {
   return outcome.state === "succeeded" && !outcome.isSilent ? { ...outcome, reason } : outcome;
 }
 
-function codeOf(error: unknown): string {
+/** The code of a call's failure: `unavailable` where a later one may do. */
+export function codeOfModelFailure(error: unknown): string {
   if (isFault(error)) return error.code === "budget.spent" ? "budget" : error.code;
   if (error === undefined) return "model";
   const errorClass = classOfModelError(error);

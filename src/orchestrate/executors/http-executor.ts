@@ -35,8 +35,13 @@ const NO_LIMIT_MS = 10 * 60_000;
 /** Statuses that a later attempt may change (L6). @source RFC 9110 §15, RFC 6585 §4 */
 const UNAVAILABLE = [408, 425, 429, 500, 502, 503, 504];
 
-type Rendered = { method: Method; url: URL; headers: Record<string, string>; body: string | undefined };
 type Method = Parameters<typeof guardedRequest>[1]["method"];
+
+/** A request whose values are all known. */
+export interface HttpRequest extends HttpWork {
+  /** Whether a repetition was declared safe. */
+  isRepeatable: boolean;
+}
 
 /** What does the request of `work`. Throws Fault `executor.invalid` for templates that cannot be read. */
 export async function httpAttempt(
@@ -44,33 +49,56 @@ export async function httpAttempt(
   name: string,
   { work, contract }: { work: HttpWork; contract: Pick<ExecutorContract, "effects"> },
 ): Promise<(call: ExecutorCall) => Promise<Outcome>> {
-  const render = await compileRequest(deps, name, work);
-  const allow = makeAllowAddress([...work.allowPrivate, ...writtenHost(work.url)]);
+  const url = await compileUrl(work.url, `${name}: http.url`);
+  const { headers, query, body } = work;
+  const rest = await compileTemplates({ headers, query, body }, `${name}: http`);
+  const allowPrivate = [...work.allowPrivate, ...writtenHost(work.url)];
   return async (call) => {
-    let request: Rendered;
+    const scope = scopeOfCall(call);
     try {
-      request = render(call);
+      const [target, parts] = [url(scope, deps.resolve), rest(scope, deps.resolve)];
+      if (!target.ok) return failed("params", `${name}: http.url: ${target.message}`);
+      if (!parts.ok) return failed("params", `${name}: http: ${parts.message}`);
+      const rendered = parts.value as Pick<HttpWork, "headers" | "query" | "body">;
+      const { method } = work;
+      const isRepeatable = contract.effects !== "external";
+      return await sendRequest(
+        deps,
+        { ...rendered, method, url: String(target.value), allowPrivate, isRepeatable },
+        call,
+      );
     } catch (error) {
+      // A reference to a variable that is not set.
       return failed("preflight", messageOf(error));
     }
-    const { ctx } = call;
-    if (!(await ctx.begin()))
-      return outcomeOfAbort(ctx.abortReason() ?? { kind: "cancel", by: "beforeStart" });
-    const answer = await guardedRequest(
-      { clock: deps.clock, allow, ca: deps.ca, lookup: deps.lookup },
-      {
-        ...request,
-        timeoutMs: call.timeoutMs || NO_LIMIT_MS,
-        maxRedirects: MAX_REDIRECTS,
-        maxBytes: () => MAX_BODY_BYTES,
-      },
-      ctx.signal,
-    );
-    ctx.touch("answered");
-    const reason = ctx.abortReason();
-    if (reason) return outcomeOfAbort(reason);
-    return judge(answer, { request, isRepeatable: isRepeatable(request, contract) });
   };
+}
+
+/** Sends it, once. Never rejects for what a network can do. */
+export async function sendRequest(
+  deps: HttpDeps,
+  request: HttpRequest,
+  call: ExecutorCall,
+): Promise<Outcome> {
+  const { ctx } = call;
+  if (!URL.canParse(request.url)) return failed("params", "the URL cannot be read; write http://host/path");
+  const url = withQuery(request.url, request.query);
+  const method = (request.method ?? (request.body === undefined ? "GET" : "POST")) as Method;
+  if (!(await ctx.begin())) return outcomeOfAbort(ctx.abortReason() ?? { kind: "cancel", by: "beforeStart" });
+  const answer = await guardedRequest(
+    { clock: deps.clock, allow: makeAllowAddress(request.allowPrivate), ca: deps.ca, lookup: deps.lookup },
+    {
+      ...{ method, url, ...withBody(request.headers, request.body) },
+      timeoutMs: call.timeoutMs || NO_LIMIT_MS,
+      maxRedirects: MAX_REDIRECTS,
+      maxBytes: () => MAX_BODY_BYTES,
+    },
+    ctx.signal,
+  );
+  ctx.touch("answered");
+  const reason = ctx.abortReason();
+  if (reason) return outcomeOfAbort(reason);
+  return judge(answer, { host: url.host, isRepeatable: request.isRepeatable || isSafe(method) });
 }
 
 /** The host of a URL that holds no template before its path: the person's own word (I2). */
@@ -79,32 +107,7 @@ function writtenHost(url: string): string[] {
   return host === undefined ? [] : [host];
 }
 
-async function compileRequest(
-  deps: HttpDeps,
-  name: string,
-  work: HttpWork,
-): Promise<(call: ExecutorCall) => Rendered> {
-  const url = await compileUrl(work.url, `${name}: http.url`);
-  const rest = await compileTemplates(
-    { headers: work.headers, query: work.query, body: work.body },
-    `${name}: http`,
-  );
-  return (call) => {
-    const scope = scopeOfCall(call);
-    const [target, parts] = [url(scope, deps.resolve), rest(scope, deps.resolve)];
-    if (!target.ok) throw new Error(`${name}: http.url: ${target.message}`);
-    if (!parts.ok) throw new Error(`${name}: http: ${parts.message}`);
-    const { headers, query, body } = parts.value as Pick<HttpWork, "headers" | "query" | "body">;
-    return {
-      method: (work.method ?? (work.body === undefined ? "GET" : "POST")) as Method,
-      url: urlOf(String(target.value), query),
-      ...withBody(headers, body),
-    };
-  };
-}
-
-function urlOf(text: string, query: HttpWork["query"]): URL {
-  if (!URL.canParse(text)) throw new Error("the URL cannot be read; write http://host/path");
+function withQuery(text: string, query: HttpWork["query"]): URL {
   const url = new URL(text);
   for (const [name, value] of Object.entries(query))
     for (const one of [value].flat())
@@ -114,7 +117,10 @@ function urlOf(text: string, query: HttpWork["query"]): URL {
 
 const asText = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 
-function withBody(given: HttpWork["headers"], body: unknown): Pick<Rendered, "headers" | "body"> {
+function withBody(
+  given: HttpWork["headers"],
+  body: unknown,
+): { headers: Record<string, string>; body: string | undefined } {
   const headers = Object.fromEntries(
     Object.entries(given).map(([name, value]) => [name.toLowerCase(), asText(value)]),
   );
@@ -124,16 +130,13 @@ function withBody(given: HttpWork["headers"], body: unknown): Pick<Rendered, "he
   return { headers, body: asText(body) };
 }
 
-/** Methods that HTTP itself declares safe or idempotent, and what was declared so here. @source RFC 9110 §9.2 */
-function isRepeatable({ method }: Rendered, { effects }: Pick<ExecutorContract, "effects">): boolean {
-  return effects !== "external" || method === "GET" || method === "HEAD";
-}
+/** @source RFC 9110 §9.2.1 */
+const isSafe = (method: Method) => method === "GET" || method === "HEAD";
 
 function judge(
   answer: Answered | Unanswered,
-  { request, isRepeatable }: { request: Rendered; isRepeatable: boolean },
+  { host, isRepeatable }: { host: string; isRepeatable: boolean },
 ): Outcome {
-  const { host } = request.url;
   if (answer.kind !== "answered") return outcomeOfSilence(answer, isRepeatable);
   const text = answer.body.toString("utf8");
   if (answer.status >= 400) {

@@ -1,0 +1,45 @@
+// The registry of a context, made when somebody first asks: commands that know no executors pay nothing for it.
+
+import type { ExecutorRegistry } from "../../records/executor.ts";
+import type { Context } from "../context.ts";
+import type { Executors, RegistryOptions } from "./registry.ts";
+import type { Serving } from "./room.ts";
+
+/** The registrations of one home. */
+export interface HomeExecutors extends ExecutorRegistry {
+  /** A node says how it runs commands, agents and workflows; the last one to say so counts. */
+  serve(serving: Serving): void;
+  /** What was read otherwise than its words say, one sentence each. */
+  notes(): Promise<readonly string[]>;
+  /** Whether a name was registered when this was last looked at; undefined = nobody has looked yet. */
+  knows(name: string): boolean | undefined;
+  /** Whether a name is certainly a function of this process. */
+  isInProcess(name: string): boolean;
+}
+
+export function lazyExecutors(context: () => Context, options: RegistryOptions): HomeExecutors {
+  let serving: Serving | undefined;
+  let made: Promise<Executors> | undefined;
+  let registered: Executors | undefined;
+  const registry = async () => {
+    made ??= import("./registry.ts").then((room) => {
+      registered = new room.Executors(context(), options);
+      if (serving) registered.serve(serving);
+      return registered;
+    });
+    return made;
+  };
+  return {
+    serve(given) {
+      serving = given;
+      void made?.then((executors) => executors.serve(given));
+    },
+    list: async () => (await registry()).list(),
+    named: async (name) => (await registry()).named(name),
+    problems: async () => (await registry()).problems(),
+    notes: async () => (await registry()).notes(),
+    knows: (name) => registered?.knows(name),
+    isInProcess: (name) => Object.hasOwn(options.program, name) || (registered?.isInProcess(name) ?? false),
+    close: async () => (await made)?.close(),
+  };
+}
