@@ -8,23 +8,38 @@
 //     is written after the manuals and has not been exercised.
 
 const LOOK = `mark=$1$2 self=$$ found= ticks=0
+command -v grep >/dev/null && has_grep=1 || has_grep=
+marked() {
+  if [ -n "$has_grep" ]; then
+    grep -lszFe "$mark" /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null
+    return
+  fi
+  for dir in /proc/[0-9]*; do
+    text=$({ tr '\\000' '\\n' <"$dir/environ"; tr '\\000' '\\n' <"$dir/cmdline"; } 2>/dev/null)
+    case $text in *"$mark"*) echo "$dir/" ;; esac
+  done
+}
 look() {
-  found= sessions= ticks=0
+  found= sessions= ticks=0 bearers=
   if [ ! -r /proc/self/environ ]; then
     found=$(ps -A -E -o pid=,command= 2>/dev/null | awk -v mark="$mark" -v self="$self" 'index($0, mark) && $1 != self && !/awk -v/ {print $1}')
     return
   fi
+  for path in $(marked); do
+    pid=\${path#/proc/}
+    bearers="$bearers \${pid%%/*} "
+  done
+  [ -n "$bearers" ] || return 0
   for pass in 1 2; do
     for dir in /proc/[0-9]*; do
       pid=\${dir#/proc/}
-      [ "$pid" != "$self" ] && [ -r "$dir/environ" ] || continue
+      [ "$pid" != "$self" ] || continue
+      case " $found " in *" $pid "*) continue ;; esac
+      if [ $pass = 1 ]; then case $bearers in *" $pid "*) ;; *) continue ;; esac; fi
       { read -r line <"$dir/stat"; } 2>/dev/null || continue
       set -- \${line##*) }
       case $1 in Z | X) continue ;; esac
-      case " $found " in *" $pid "*) continue ;; esac
       if [ $pass = 1 ]; then
-        text=$({ tr '\\000' '\\n' <"$dir/environ"; tr '\\000' '\\n' <"$dir/cmdline"; } 2>/dev/null)
-        case $text in *"$mark"*) ;; *) continue ;; esac
         [ "$4" != "$pid" ] || sessions="$sessions $4 "
       else
         case $sessions in *" $4 "*) ;; *) continue ;; esac
