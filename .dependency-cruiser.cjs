@@ -58,7 +58,7 @@ module.exports = {
       severity: "error",
       from: { path: "^src/" },
       to: {
-        path: "^src/(agent/(models/sdk|tools/html-text|tools/mcp-sdk)|deliver/platforms/send-mail|orchestrate/expressions/expression)\\.ts$",
+        path: "^src/(agent/(models/sdk|tools/html-text|tools/mcp-sdk)|app/executors/import-module|deliver/platforms/send-mail|orchestrate/expressions/expression)\\.ts$",
         dependencyTypesNot: ["dynamic-import", "type-only", "type-import"],
       },
     },

@@ -4,6 +4,7 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -65,6 +66,7 @@ function thirdPartyLicences(bundles) {
  */
 const DOORS = {
   "src/agent/models/sdk.ts": "model-sdk",
+  "src/app/executors/import-module.ts": "import-module",
   "src/agent/tools/html-text.ts": "html-text",
   "src/agent/tools/mcp-sdk.ts": "mcp-client-sdk",
   "src/mcp/sdk.ts": "mcp-server-sdk",
@@ -179,6 +181,7 @@ export async function build() {
     await esbuild.build({ ...common, ...doorBundles }),
     await esbuild.build({ ...common, ...libraryBundle }),
   ];
+  copyFileSync(join(root, "src/orchestrate/executors/python-worker.py"), join(dist, "python-worker.py"));
   writeFileSync(join(dist, "THIRD_PARTY_LICENSES.txt"), thirdPartyLicences(bundles));
   await writeSchemas();
   warmCli();

@@ -45,7 +45,7 @@ export interface RouteSpec<Query extends Parameters> {
   path: string;
   operationId: string;
   summary: string;
-  tag: "jobs" | "runs" | "deliveries" | "incidents" | "nodes" | "time";
+  tag: "jobs" | "runs" | "deliveries" | "incidents" | "workflows" | "executors" | "nodes" | "time";
   query?: Query;
   body?: RouteBody;
   /** Request headers it reads, for the document: name → description. */

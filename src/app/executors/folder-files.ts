@@ -4,6 +4,7 @@
 
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, extname, join } from "node:path";
+import { Script } from "node:vm";
 
 export type FileRole = "module" | "python" | "script" | "other";
 
@@ -79,5 +80,19 @@ function headOf(path: string): string {
 }
 
 function exportsAnything(path: string): boolean {
-  return /^\s*export\s|\bmodule\.exports\b|^\s*exports\.\w/m.test(readFileSync(path, "utf8"));
+  const source = readFileSync(path, "utf8");
+  if (/\bmodule\.exports\b|(^|[\s;])exports\.\w/.test(source)) return true;
+  if (!/(^|[\s;}])export\s*(default\b|const\b|let\b|var\b|function\b|class\b|async\b|[{*])/.test(source))
+    return false;
+  // What compiles as the body of a function exports nothing, whatever its comments say. Compiling runs nothing.
+  return /\.[cm]?ts$/i.test(path) || !isFunctionBody(source);
+}
+
+function isFunctionBody(source: string): boolean {
+  try {
+    new Script(`(async function () {${source.replace(/^#!.*/, "")}\n})`);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -2,6 +2,7 @@
 
 import type { ExecutorRegistry } from "../../records/executor.ts";
 import type { Context } from "../context.ts";
+import type { FileReading } from "./read-folder.ts";
 import type { Executors, RegistryOptions } from "./registry.ts";
 import type { Serving } from "./room.ts";
 
@@ -11,6 +12,8 @@ export interface HomeExecutors extends ExecutorRegistry {
   serve(serving: Serving): void;
   /** What was read otherwise than its words say, one sentence each. */
   notes(): Promise<readonly string[]>;
+  /** What one file would register, wherever it lies. Throws Fault `input.not-found`. */
+  check(path: string): Promise<FileReading>;
   /** Whether a name was registered when this was last looked at; undefined = nobody has looked yet. */
   knows(name: string): boolean | undefined;
   /** Whether a name is certainly a function of this process. */
@@ -38,6 +41,7 @@ export function lazyExecutors(context: () => Context, options: RegistryOptions):
     named: async (name) => (await registry()).named(name),
     problems: async () => (await registry()).problems(),
     notes: async () => (await registry()).notes(),
+    check: async (path) => (await registry()).check(path),
     knows: (name) => registered?.knows(name),
     isInProcess: (name) => Object.hasOwn(options.program, name) || (registered?.isInProcess(name) ?? false),
     close: async () => (await made)?.close(),

@@ -65,6 +65,8 @@ async function stripByNode(source: string): Promise<string | undefined> {
 }
 
 interface Esbuild {
+  /** Its helper process stays until it is stopped. */
+  stop(): Promise<void>;
   build(options: Record<string, unknown>): Promise<{ outputFiles: { text: string }[] }>;
 }
 
@@ -77,11 +79,15 @@ async function stripByEsbuild(file: string, home: string): Promise<string | unde
     } catch {
       continue;
     }
-    const { outputFiles } = await esbuild.build({
-      ...{ entryPoints: [file], bundle: true, packages: "external", write: false, logLevel: "silent" },
-      ...{ platform: "node", format: "esm", target: "node20", sourcemap: "inline" },
-    });
-    return outputFiles[0]?.text ?? "";
+    try {
+      const { outputFiles } = await esbuild.build({
+        ...{ entryPoints: [file], bundle: true, packages: "external", write: false, logLevel: "silent" },
+        ...{ platform: "node", format: "esm", target: "node20", sourcemap: "inline" },
+      });
+      return outputFiles[0]?.text ?? "";
+    } finally {
+      await esbuild.stop();
+    }
   }
   return undefined;
 }

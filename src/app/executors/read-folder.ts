@@ -3,8 +3,8 @@
 // I1. A file that has not changed is not read again: a module is imported once for each of its states.
 
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { isFault, messageOf, sayFault } from "../../kernel/errors.ts";
+import { basename, join } from "node:path";
+import { Fault, isFault, messageOf, sayFault } from "../../kernel/errors.ts";
 import { executorOfDefinition } from "../../orchestrate/executors/from-definition.ts";
 import { type MetadataReading, readMetadata } from "../../orchestrate/executors/metadata.ts";
 import {
@@ -16,7 +16,7 @@ import { leadingComment } from "../../orchestrate/executors/script-comment.ts";
 import type { Executor, ExecutorProblem } from "../../records/executor.ts";
 import { promiseOf } from "../../records/executor-config.ts";
 import { EXECUTOR_NAME, NOT_A_NAME } from "../../records/executor-schema.ts";
-import { type FolderFile, listFolder, nameOf, roleOf } from "./folder-files.ts";
+import { type FolderFile, listFolder, nameOf, roleOf, stateOf } from "./folder-files.ts";
 import { loadModule } from "./load-module.ts";
 import { makeExecutor } from "./make-executor.ts";
 import { definitionsIn } from "./module-exports.ts";
@@ -57,6 +57,16 @@ export async function readFolder(room: Room, before: FolderReading): Promise<Fol
   });
   for (const file of changed) after.set(file.name, await readFile(room, file, scanned));
   return new Map([...after].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** One file as if it lay in executors/. Throws Fault `input.not-found`. */
+export async function readOneFile(room: Room, path: string): Promise<FileReading> {
+  const found = stateOf(path);
+  if (!found) throw new Fault("input.not-found", `there is no file ${path}`, { hint: "Correct its path." });
+  const file = { name: basename(path), path, ...found };
+  const isPython = roleOf(file) === "python";
+  const scanned = await scanPython(pythonPlace(room.context), { files: isPython ? [path] : [], modules: [] });
+  return readFile(room, file, scanned);
 }
 
 function isReadable({ path }: FolderFile): boolean {

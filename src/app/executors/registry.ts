@@ -20,7 +20,7 @@ import { listFolder, stateOf, stateOfTree } from "./folder-files.ts";
 import { readConfigExecutors } from "./from-config.ts";
 import { settle } from "./order.ts";
 import { PythonWorkers } from "./python-workers.ts";
-import { type FolderReading, readFolder } from "./read-folder.ts";
+import { type FileReading, type FolderReading, readFolder, readOneFile } from "./read-folder.ts";
 import type { Room, Serving } from "./room.ts";
 import { pythonPlace } from "./scan-python.ts";
 
@@ -92,6 +92,11 @@ export class Executors implements ExecutorRegistry {
   /** What was read otherwise than its words say, one sentence each. */
   async notes(): Promise<readonly string[]> {
     return (await this.#look()).notes;
+  }
+
+  /** What one file would register, wherever it lies. Throws Fault `input.not-found`. */
+  check(path: string): Promise<FileReading> {
+    return readOneFile(this.#room, path);
   }
 
   knows(name: string): boolean | undefined {

@@ -3,6 +3,7 @@
 import type { CommandSpec } from "../command.ts";
 import { agentCommands } from "./agent.ts";
 import { environmentCommands } from "./environment.ts";
+import { executorCommands } from "./executor.ts";
 import { hookCommands } from "./hook.ts";
 import { incidentCommands } from "./incident.ts";
 import { jobCommands } from "./job.ts";

@@ -3,6 +3,7 @@
 import type { Route } from "../route.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { eventRoute } from "./events.ts";
+import { executorRoutes } from "./executors.ts";
 import { incidentRoutes } from "./incidents.ts";
 import { jobTextRoutes } from "./job-texts.ts";
 import { jobRoutes } from "./jobs.ts";
@@ -18,3 +19,4 @@ export const routes: readonly Route[] = [
   ...nodeRoutes,
   eventRoute,
 ];
+  ...executorRoutes,
