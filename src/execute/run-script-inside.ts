@@ -138,24 +138,28 @@ async function runBegun(inside: Inside): Promise<Outcome> {
   if (first.kind === "ended") return first.outcome;
   if (!place.isRepeatable || ctx.signal.aborted) return first.unless;
   ctx.emit("environment-recreated", { why: first.lost.message });
-  const second = await runOnce(inside);
+  const second = await runOnce(inside, { isAnew: true });
   return second.kind === "ended" ? second.outcome : second.unless;
 }
 
 type End = { kind: "ended"; outcome: Outcome } | { kind: "lost"; lost: Fault; unless: Outcome };
 
-async function runOnce(inside: Inside): Promise<End> {
+async function runOnce(inside: Inside, { isAnew = false } = {}): Promise<End> {
   const { place, ctx, environmentDeps } = inside;
   let environment: Environment | undefined;
   let hasScriptBegun = false;
   try {
     environment = await openEnvironment(environmentDeps, place.spec, {
       isWorkdirSynced: inside.script.workdir !== undefined,
+      isAnew,
     });
     const path = `${environment.ownFolder}/script/${inside.script.name}`;
     await environment.writeFile(path, inside.script.bytes, { signal: ctx.signal, mode: 0o700 });
     hasScriptBegun = true;
-    return { kind: "ended", outcome: await execute(inside, environment, path) };
+    const outcome = await execute(inside, environment, path);
+    const source = { kind: "environment", environment, signal: ctx.signal, redact: inside.redact } as const;
+    const kept = await inside.deps.keepMedia?.(outcome, source, ctx.run);
+    return { kind: "ended", outcome: kept ?? outcome };
   } catch (error) {
     if (ctx.signal.aborted) return { kind: "ended", outcome: outcomeOfAbort(reasonOf(ctx)) };
     if (!isFault(error)) throw error;

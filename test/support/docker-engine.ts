@@ -18,6 +18,8 @@ export interface Engine {
   /** What a docker client needs to find it. */
   env: Record<string, string>;
   docker(...args: string[]): Promise<string>;
+  /** Ends the daemon with its containers and starts it again, as an upgrade does; resolves when it answers. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -43,42 +45,43 @@ export async function startEngine(): Promise<Engine> {
   const folder = join(tmpdir(), `nightshift-engine-${randomBytes(4).toString("hex")}`);
   await mkdir(folder, { mode: 0o700 });
   const socket = `unix://${folder}/docker.sock`;
-  const daemon = spawn(
-    "dockerd",
-    [
-      "-H",
-      socket,
-      "--data-root",
-      join(folder, "data"),
-      "--exec-root",
-      join(folder, "exec"),
-      "-p",
-      join(folder, "pid"),
-      "--iptables=false",
-      "--bridge=none",
-    ],
-    { stdio: ["ignore", "ignore", "pipe"] },
-  );
   let said = "";
-  daemon.stderr.on("data", (chunk) => {
-    said = (said + String(chunk)).slice(-4_000);
-  });
-  const ended = new Promise<void>((resolve) => daemon.once("close", () => resolve()));
+  const start = () => {
+    const daemon = spawn("dockerd", daemonWords(folder, socket), { stdio: ["ignore", "ignore", "pipe"] });
+    daemon.stderr.on("data", (chunk) => {
+      said = (said + String(chunk)).slice(-4_000);
+    });
+    return { daemon, ended: new Promise<void>((resolve) => daemon.once("close", () => resolve())) };
+  };
+  let running = start();
   const env = { PATH: process.env.PATH ?? "", HOME: folder, DOCKER_HOST: socket };
   const docker = async (...args: string[]) => (await run("docker", args, { env })).stdout.trim();
   const stop = async () => {
-    daemon.kill("SIGTERM");
-    await ended;
+    running.daemon.kill("SIGTERM");
+    await running.ended;
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await untilAnswers(docker, daemon);
+    await untilAnswers(docker, running.daemon);
     await makeImage(folder, docker);
-    return { env, docker, stop };
+    const restart = async () => {
+      running.daemon.kill("SIGTERM");
+      await running.ended;
+      running = start();
+      await untilAnswers(docker, running.daemon);
+    };
+    return { env, docker, restart, stop };
   } catch (error) {
     await stop();
     throw new Error(`dockerd did not start:\n${said}`, { cause: error });
   }
+}
+
+function daemonWords(folder: string, socket: string): string[] {
+  return [
+    ...["-H", socket, "--data-root", join(folder, "data"), "--exec-root", join(folder, "exec")],
+    ...["-p", join(folder, "pid"), "--iptables=false", "--bridge=none"],
+  ];
 }
 
 async function untilAnswers(docker: Engine["docker"], daemon: { exitCode: number | null }): Promise<void> {

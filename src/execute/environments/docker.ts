@@ -247,22 +247,41 @@ async function closeContainer(
   const owner = `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`;
   if (spec.workdir !== "own" && owner !== "0:0")
     await run(["exec", "--user=0", container, "chown", "-R", owner, WORKSPACE]).catch(() => {});
-  const removed = await run(["rm", "--force", "--volumes", container]).catch((error: unknown) => ({
-    exitCode: undefined,
-    stdout: "",
-    stderr: String(error),
-  }));
+  const isGone = await removeContainer(deps, run, container);
   const kept = spec.persist ? keptVolume(deps.scopeKey) : undefined;
   if (spec.workdir === "own" && !kept) await run(["volume", "rm", "--force", container]).catch(() => {});
-  const isGone = removed.exitCode === 0 || (await isAbsent(run, container));
-  if (!isGone) deps.log.warn("container-not-removed", { container, error: lastLine(removed) });
   return { survivors: isGone ? 0 : 1 };
 }
 
-/** An engine that answers, and does not know it. */
-async function isAbsent(run: Docker["run"], container: string): Promise<boolean> {
+/** While an engine does not answer it may be restarting: while we live, nobody else would remove what is ours. */
+const ENGINE_WAITS_MS = [1_000, 2_000, 4_000, 8_000];
+
+async function removeContainer(
+  deps: EnvironmentDeps,
+  run: Docker["run"],
+  container: string,
+): Promise<boolean> {
+  for (let turn = 0; ; turn++) {
+    const removed = await run(["rm", "--force", "--volumes", container]).catch(
+      (error: unknown): ClientAnswer => ({ exitCode: undefined, stdout: "", stderr: String(error) }),
+    );
+    if (removed.exitCode === 0) return true;
+    const state = await lookFor(run, container);
+    if (state === "absent") return true;
+    const waitMs = ENGINE_WAITS_MS[turn];
+    if (state === "there" || waitMs === undefined) {
+      deps.log.warn("container-not-removed", { container, error: lastLine(removed) });
+      return false;
+    }
+    await deps.clock.sleep(waitMs, new AbortController().signal);
+  }
+}
+
+/** What the engine says of it; `unknown` = it does not answer. */
+async function lookFor(run: Docker["run"], container: string): Promise<"absent" | "there" | "unknown"> {
   const listed = await run(["ps", "--all", "--quiet", "--filter", `name=^${container}$`]).catch(
     () => undefined,
   );
-  return listed?.exitCode === 0 && listed.stdout.trim() === "";
+  if (listed?.exitCode !== 0) return "unknown";
+  return listed.stdout.trim() === "" ? "absent" : "there";
 }

@@ -22,6 +22,8 @@ interface BackendEntry<Spec extends EnvironmentSpec> {
 export interface OpenOptions extends LocalOptions {
   /** The work's effects allow a command to run again: a place that dies is made anew, once for each call. */
   isRepeatable?: boolean;
+  /** In a lost place's stead: what it needs may be on its way back (recreate.ts). */
+  isAnew?: boolean;
   /** The job named a workdir of this machine: where the place has files of its own, it is brought in and back. */
   isWorkdirSynced?: boolean;
 }
@@ -46,7 +48,7 @@ const TABLE: Table = {
     check: async (deps, spec) => (await import("./singularity-check.ts")).checkSingularity(deps, spec),
   },
   modal: cloud(async (deps, spec) => (await import("./modal.ts")).modalService(deps, spec)),
-  daytona: notBuilt("daytona"),
+  daytona: cloud(async (deps, spec) => (await import("./daytona.ts")).daytonaService(deps, spec)),
   vercel: notBuilt("vercel"),
 };
 
@@ -63,8 +65,10 @@ export async function openEnvironment(
     return hasOwnFiles(spec) ? openSynced(deps, environment) : environment;
   };
   return options.isRepeatable && spec.backend !== "local"
-    ? (await import("./recreate.ts")).openRecreating(open)
-    : open();
+    ? (await import("./recreate.ts")).openRecreating(deps, open)
+    : options.isAnew
+      ? (await import("./recreate.ts")).openAnew(deps, open)
+      : open();
 }
 
 /** Whether it can be used here, or why not and what to do. Changes nothing, fetches nothing. Never throws. */

@@ -5,9 +5,32 @@
 
 import { isFault } from "../../kernel/errors.ts";
 import type { CommandResult, Environment, ExecOptions } from "../../records/environment.ts";
+import type { EnvironmentDeps } from "./place.ts";
+
+/** How long what a lost place needs (an engine, a machine) may take to come back. */
+const WAITS_MS = [1_000, 2_000, 4_000, 8_000];
+
+/** Opens a place in a lost one's stead: refusals that say `later` are waited out, 15 s in all, unless the signal aborts. */
+export async function openAnew(
+  { clock, signal = new AbortController().signal }: Pick<EnvironmentDeps, "clock" | "signal">,
+  open: () => Promise<Environment>,
+): Promise<Environment> {
+  for (const ms of WAITS_MS) {
+    try {
+      return await open();
+    } catch (error) {
+      if (!isFault(error) || error.retry !== "later") throw error;
+      await clock.sleep(ms, signal);
+    }
+  }
+  return open();
+}
 
 /** Wraps what `open` gives; `open` is called again when it is lost. */
-export async function openRecreating(open: () => Promise<Environment>): Promise<Environment> {
+export async function openRecreating(
+  deps: Pick<EnvironmentDeps, "clock" | "signal">,
+  open: () => Promise<Environment>,
+): Promise<Environment> {
   let current = await open();
   let renewing: Promise<void> | undefined;
   let isDisposed = false;
@@ -16,7 +39,7 @@ export async function openRecreating(open: () => Promise<Environment>): Promise<
     if (current !== lost) return;
     renewing ??= (async () => {
       await lost.dispose();
-      current = await open();
+      current = await openAnew(deps, open);
     })().finally(() => {
       renewing = undefined;
     });

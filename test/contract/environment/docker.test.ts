@@ -130,6 +130,34 @@ cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/dev
     expect(await containers()).toEqual([]);
   });
 
+  test("a daemon that restarts under a command is a lost place; where repeating is safe the place comes back with it", {
+    timeout: 60_000,
+  }, async () => {
+    const spec = { backend: "docker", image: TEST_IMAGE, network: "none" } as const;
+    const plain = await open();
+    const repeatable = await openEnvironment(deps, spec, { isRepeatable: true });
+    let restarting: Promise<void> | undefined;
+    const onOutput = () => {
+      restarting ??= engine?.restart();
+    };
+    const [lost, again] = await Promise.allSettled([
+      exec(plain, "echo before; sleep 60", { onOutput }),
+      exec(
+        repeatable,
+        'test -e /tmp/seen || { touch /tmp/seen; hostname >name; }; [ "$(cat name)" = "$(hostname)" ] && sleep 2; echo done',
+      ),
+    ]);
+    await restarting;
+    expect(lost).toMatchObject({
+      status: "rejected",
+      reason: { code: "environment.broken", retry: "later" },
+    });
+    expect(again).toMatchObject({ status: "fulfilled", value: { exitCode: 0, wasRecreated: true } });
+    expect(await plain.dispose()).toEqual({ survivors: 0 });
+    expect(await repeatable.dispose()).toEqual({ survivors: 0 });
+    expect(await containers()).toEqual([]);
+  });
+
   test("hermes#7439: an image that is not here, or cannot start, is refused and leaves no container", async () => {
     await expect(open({ image: "nightshift-test/absent:1", pull: "never" })).rejects.toMatchObject({
       code: "environment.unusable",
