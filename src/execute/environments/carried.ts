@@ -6,7 +6,7 @@
 
 import { Readable, Writable } from "node:stream";
 import type { CommandExit } from "../spawn-held.ts";
-import { CARRIER, carrierArgv, FEED, GO_ON, runText, SHUT, WINDOW_CHARACTERS } from "./carrier.ts";
+import { carrierArgv, carrierText, FEED, GO_ON, runText, SHUT, WINDOW_CHARACTERS } from "./carrier.ts";
 import type { ShortAnswer, StartRequest } from "./cloud-sandbox.ts";
 import type { Launched } from "./place.ts";
 import { makeTrailerFilter } from "./trailer.ts";
@@ -21,6 +21,11 @@ export interface Wire {
     argv: readonly string[],
     heard: { stdout(text: string): void; stderr(text: string): void },
   ): Promise<Line>;
+}
+
+export interface Heard {
+  stdout(text: string): void;
+  stderr(text: string): void;
 }
 
 export interface Line {
@@ -42,7 +47,8 @@ export function makeCarrying(wire: Wire): Carrying {
   return {
     async prepare(stateFolder) {
       folder = stateFolder;
-      await wire.write(`${folder}/carrier`, Buffer.from(CARRIER));
+      const asked = await wire.run(["sh", "-c", "base64 -w0 </dev/null >/dev/null 2>&1"]);
+      await wire.write(`${folder}/carrier`, Buffer.from(carrierText(asked.exitCode === 0)));
     },
     launch: (request) => launch(wire, folder, request),
   };
@@ -53,16 +59,21 @@ async function launch(wire: Wire, folder: string, request: StartRequest): Promis
   const callFolder = `${folder}/call.${word}`;
   const runFile = `${folder}/run.${word}`;
   await wire.write(runFile, Buffer.from(runText(argv)));
+  let hasKept = false;
   const streams = (["o", "e"] as const).map((name) =>
     makeStream({
       word,
-      takeKept: () => wire.read(`${callFolder}/kept.${name}`),
+      takeKept: () => {
+        hasKept = true;
+        return wire.read(`${callFolder}/kept.${name}`);
+      },
       goOn: keepBytes === undefined ? () => void short(wire, GO_ON, callFolder, name) : undefined,
     }),
   );
   const [out, err] = streams as [CarriedStream, CarriedStream];
+  const carrierFile = `${folder}/carrier`;
   const line = await wire.start(
-    carrierArgv({ carrierFile: `${folder}/carrier`, callFolder, runFile, word, hasStdin, keepBytes }),
+    { word, argv: carrierArgv({ carrierFile, callFolder, runFile, word, hasStdin, keepBytes }) },
     { stdout: out.hear, stderr: err.hear },
   );
   const stdin = hasStdin ? makeStdin(wire, { callFolder, file: `${folder}/in.${word}` }) : undefined;
@@ -77,7 +88,8 @@ async function launch(wire: Wire, folder: string, request: StartRequest): Promis
   });
   void finished.then(() => {
     line.drop();
-    void short(wire, 'rm -rf -- "$1" "$2"', callFolder, runFile);
+    // What nobody had to fetch the carrier has removed.
+    if (hasKept) void short(wire, 'rm -rf -- "$1" "$2"', callFolder, runFile);
   });
   return {
     stdout: out.readable,

@@ -8,14 +8,15 @@
 //     holds the pipe longer does not hold the call.
 // I4. Inside never grows beyond what is kept and 32 MB a stream; what leaves before anybody asks for more is one window.
 // I5. The carrier bears no mark of the call: it outlives the call's end and tells it.
+// I6. Few programs for a short command: a carrier starts about twenty.
 
 /** Pieces travel at once until so many characters of base64; then they stay inside, or wait for a word to go on. */
 export const WINDOW_CHARACTERS = 350_000;
 /** Kept beyond what is asked for: the closing word of a session and ours. */
 const BEYOND_BYTES = 70_000;
 
-export const CARRIER = `call=$1 window=$2 keep=$3 word=$4 has_stdin=$5
-shift 5
+/** The carrier's text. `hasWidth`: whether base64 inside knows -w0, and spares a program a piece. */
+export const carrierText = (hasWidth: boolean) => `run=$1 call=$2 window=$3 keep=$4 word=$5 has_stdin=$6
 exec 3>&1 4>&2 2>/dev/null
 umask 077
 mkdir -p "$call" && mkfifo "$call/o" "$call/e" || exit 97
@@ -29,21 +30,32 @@ spool() {
       held=$((held - first)) oldest=$((oldest + 1))
     done
   done
+  : >"$call/$1.end"
+}
+stay() {
+  echo '>'
+  exec 8<&0
+  spool "$1" <&8 & spooler=$!
+  until [ -s "$call/code" ]; do sleep 0.1; done
+  turn=0
+  until [ -e "$call/$1.end" ] || [ $turn -ge 20 ]; do sleep 0.1; turn=$((turn + 1)); done
+  cat "$call/$1".1* | tail -c $((keep + ${BEYOND_BYTES})) >"$call/kept.$1"
+  read -r code <"$call/code"
+  echo "=$code"
+  wait $spooler
 }
 pump() {
   left=$window
-  while text=$(dd bs=49152 count=1 | base64 | tr -d '\\n') && [ -n "$text" ]; do
+  while text=$(dd bs=49152 count=1 | ${hasWidth ? "base64 -w0" : "base64 | tr -d '\\n'"}) && [ -n "$text" ]; do
     echo "+$text"
     left=$((left - \${#text}))
     if [ $left -gt 0 ]; then :
     elif [ "$keep" -eq 0 ]; then read -r left <"$call/go.$1"
     else
-      echo '>'
-      spool "$1"
+      stay "$1"
       break
     fi
   done
-  : >"$call/$1.end"
   echo .
 }
 [ "$keep" -gt 0 ] || mkfifo "$call/go.o" "$call/go.e" || exit 97
@@ -53,7 +65,7 @@ exec 5>"$call/o" 6>"$call/e"
 if [ "$has_stdin" = 1 ]; then
   mkfifo "$call/in" "$call/shut" || exit 97
   { : <"$call/shut"; } 3>&- 4>&- 5>&- 6>&- 7>"$call/in" & holder=$!
-  "$@" <"$call/in" >&5 2>&6 3>&- 4>&- 5>&- 6>&-
+  sh "$run" <"$call/in" >&5 2>&6 3>&- 4>&- 5>&- 6>&-
   code=$?
   kill $holder
   for name in in shut; do
@@ -61,30 +73,16 @@ if [ "$has_stdin" = 1 ]; then
     : <>"$call/$name.past"
   done
 else
-  "$@" </dev/null >&5 2>&6 3>&- 4>&- 5>&- 6>&-
+  sh "$run" </dev/null >&5 2>&6 3>&- 4>&- 5>&- 6>&-
   code=$?
 fi
 printf '\\036%s:%s:0:\\036%s\\036' "$word" $code "$word" >&5
 printf '\\036%s:%s:0:\\036%s\\036' "$word" $code "$word" >&6
+echo $code >"$call/code"
 exec 5>&- 6>&-
-turn=0
-while [ $turn -lt 40 ]; do
-  [ ! -e "$call/o.end" ] || [ ! -e "$call/e.end" ] || break
-  sleep 0.05
-  turn=$((turn + 1))
-done
-take() {
-  set -- "$1" "$call/$1".1*
-  [ -e "$2" ] || return 0
-  kept=$call/kept.$1
-  shift
-  cat "$@" | tail -c $((keep + ${BEYOND_BYTES})) >"$kept"
-  echo "=$code"
-}
-take o >&3
-take e >&4
-exec 3>&- 4>&-
 wait $pump_o $pump_e
+set -- "$call"/kept.*
+[ -e "$1" ] || rm -rf -- "$call" "$run"
 `;
 
 export interface Carried {
@@ -104,13 +102,12 @@ export function carrierArgv(call: Carried): string[] {
   return [
     "sh",
     call.carrierFile,
+    call.runFile,
     call.callFolder,
     String(WINDOW_CHARACTERS),
-    String(call.keepBytes ?? 0),
+    String(call.keepBytes === undefined ? 0 : Math.max(1, call.keepBytes)),
     call.word,
     call.hasStdin ? "1" : "0",
-    "sh",
-    call.runFile,
   ];
 }
 

@@ -36,6 +36,8 @@ function meaning(refusal: Refusal, spec: CloudSpec): { hint: string; retry: "nev
   switch (refusal) {
     case "auth":
       return { hint: `Check ${KEYS[spec.backend]}: the service does not take them.`, retry: "never" };
+    case "forbidden":
+      return { hint: "Check what the key may do, and the account's plan and limits.", retry: "never" };
     case "quota":
       return {
         hint: "Wait, end other sandboxes of the account, or raise its limits at the service.",
@@ -44,7 +46,10 @@ function meaning(refusal: Refusal, spec: CloudSpec): { hint: string; retry: "nev
     case "missing":
       return { hint: "Correct the image, the runtime or the name.", retry: "never" };
     case "refused":
-      return { hint: "Correct the environment as the service says.", retry: "never" };
+      return {
+        hint: "Correct the environment as the service says, or raise the account's limits.",
+        retry: "never",
+      };
     case "unreachable":
       return { hint: "Look at the network, at the service's status page, and at apiUrl.", retry: "later" };
   }

@@ -72,7 +72,7 @@ export interface ListedSandbox {
 }
 
 /** What kind of refusal an error of the SDK is. */
-export type Refusal = "auth" | "quota" | "missing" | "refused" | "unreachable";
+export type Refusal = "auth" | "forbidden" | "quota" | "missing" | "refused" | "unreachable";
 
 export interface CloudService {
   /** Runs already, or was kept and is started for us. Undefined = there is none of that name. */

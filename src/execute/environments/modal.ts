@@ -304,7 +304,7 @@ const BY_STATUS: Readonly<Record<number, Refusal>> = {
   3: "refused",
   4: "unreachable",
   5: "missing",
-  7: "auth",
+  7: "forbidden",
   8: "quota",
   9: "refused",
   12: "refused",

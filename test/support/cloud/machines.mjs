@@ -6,8 +6,8 @@
 // I2. Where namespaces may be made a sandbox sees only its own processes and a /tmp of its own.
 
 import { spawn, spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -78,6 +78,24 @@ export class Machines {
     // Node throws away what an ended child wrote and nobody has begun to read.
     const [stdout, stderr] = [child.stdout, child.stderr].map((stream) => stream.pipe(new PassThrough()));
     return { child, stdin: child.stdin, stdout, stderr, exit: exitOf(child) };
+  }
+
+  /** Where a sandbox's own path lies on this machine; a link at its end is followed. */
+  #outside(machine, path) {
+    const outside = HAS_NAMESPACES && path.startsWith("/tmp/") ? join(machine.root, path) : path;
+    try {
+      return this.#outside(machine, readlinkSync(outside));
+    } catch {
+      return outside;
+    }
+  }
+
+  readFile = (machine, path) => readFileSync(this.#outside(machine, path));
+
+  writeFile(machine, path, bytes) {
+    const outside = this.#outside(machine, path);
+    mkdirSync(dirname(outside), { recursive: true });
+    writeFileSync(outside, bytes);
   }
 
   /** Its processes end, its files stay. */
