@@ -12,7 +12,7 @@ type Sdk = typeof sdk;
 /** A client that counts time since the last sign of life hears one this often. */
 const PROGRESS_MS = 5 * SECOND;
 
-const INSTRUCTIONS = `Nightshift runs work that nobody is watching. cronjob schedules it and manages what is scheduled; agent starts an agent now; runs shows what happened and why; process keeps commands going beside this session.`;
+const INSTRUCTIONS = `Nightshift runs work that nobody is watching. cronjob schedules it and manages what is scheduled; agent starts an agent now; runs shows what happened and why; workflow runs graphs of tasks; process keeps commands going beside this session.`;
 
 export interface McpServer {
   server: sdk.Server;

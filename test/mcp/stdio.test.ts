@@ -10,7 +10,7 @@ const nightly = { action: "create", schedule: "every day at 3am", name: "Nightly
 test("another agent finds four tools, each with an object as its arguments", async () => {
   const { client } = await stdioClient(await mcpHome());
   const { tools } = await client.listTools();
-  expect(tools.map(({ name }) => name).sort()).toEqual(["agent", "cronjob", "process", "runs"]);
+  expect(tools.map(({ name }) => name).sort()).toEqual(["agent", "cronjob", "process", "runs", "workflow"]);
   for (const { inputSchema, description } of tools) {
     expect(inputSchema.type).toBe("object");
     expect(description?.length).toBeGreaterThan(100);

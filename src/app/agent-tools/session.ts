@@ -11,6 +11,7 @@ import { makeAgentTool, OwnRuns } from "./agent.ts";
 import { makeCronjobTool } from "./cronjob.ts";
 import { makeRunsTool } from "./runs.ts";
 import { makeSessionPlace } from "./session-place.ts";
+import { makeWorkflowTool } from "./workflow.ts";
 
 export interface SessionOptions {
   context: Context;
@@ -49,6 +50,7 @@ export function openSession(options: SessionOptions): Session {
       makeCronjobTool({ context, origin, caller }),
       makeProcessTool(place.processes),
       makeRunsTool(context),
+      makeWorkflowTool(context),
       makeAgentTool({ context, origin, here: isNode ? undefined : own }),
     ],
     originOf: (call) => originOf(context, { call, usesEnvironment: !isNode }),

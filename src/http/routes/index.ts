@@ -8,15 +8,19 @@ import { incidentRoutes } from "./incidents.ts";
 import { jobTextRoutes } from "./job-texts.ts";
 import { jobRoutes } from "./jobs.ts";
 import { nodeRoutes } from "./nodes.ts";
+import { resourceRoutes } from "./resources.ts";
 import { runRoutes } from "./runs.ts";
+import { workflowRoutes } from "./workflows.ts";
 
 export const routes: readonly Route[] = [
   ...jobRoutes,
   ...jobTextRoutes,
   ...runRoutes,
+  ...workflowRoutes,
   ...deliveryRoutes,
   ...incidentRoutes,
+  ...executorRoutes,
   ...nodeRoutes,
+  ...resourceRoutes,
   eventRoute,
 ];
-  ...executorRoutes,

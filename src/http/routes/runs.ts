@@ -14,6 +14,7 @@ import {
   runTree,
   showRun,
 } from "../../app/runs.ts";
+import { retryFromTask } from "../../app/workflows/retry-run.ts";
 import { RUN_STATES } from "../../records/run.ts";
 import { parseBody } from "../bodies.ts";
 import {
@@ -109,19 +110,27 @@ const cancel = route({
   handle: async ({ context, path: { id = "" } }) => answer(await cancelRun(context, id)),
 });
 
-const retrySchema = z.strictObject({ sameKey: z.optional(z.boolean()) });
+const retrySchema = z.strictObject({
+  sameKey: z.optional(z.boolean()),
+  from: z.optional(z.string()),
+  downstream: z.optional(z.boolean()),
+});
 
 const retry = route({
   method: "post",
   path: "/runs/{id}/retry",
   operationId: "retryRun",
-  summary: "Runs it again, with a new idempotency key unless sameKey (L6).",
+  summary:
+    "Runs it again, with a new idempotency key unless sameKey (L6); a workflow's run from a task on, with `from`.",
   tag,
   body: { types: ["application/json"], schema: retrySchema, isRequired: false },
   answers: { 202: { description: "Queued as a new run.", schema: runSchema } },
   async handle({ context, path: { id = "" }, body }) {
-    const { sameKey } = parseBody(body, retrySchema);
-    const document = await retryRun(context, id, { isSameKey: sameKey ?? false });
+    const { sameKey = false, from: task, downstream = false } = parseBody(body, retrySchema);
+    const document =
+      task === undefined
+        ? await retryRun(context, id, { isSameKey: sameKey })
+        : await retryFromTask(context, await findRun(context, id), { task, isDownstream: downstream });
     return { status: 202, document, headers: { location: `/api/runs/${document.id}` } };
   },
 });
