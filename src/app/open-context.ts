@@ -156,6 +156,7 @@ function compose(parts: Parts): Context {
       await ledger.close();
     },
   };
+  for (const note of reading.warnings) log.warn("config-note", { note });
   const parseJob = cachedParse((definition) => parseDefinition(context, definition));
   return Object.assign(context, {
     parseJob,

@@ -138,6 +138,7 @@ function addPython(
   { file, offer, source }: { file: ScannedFile; offer: PythonOffer; source: string },
   reading: FileReading,
 ): void {
+  if (offer.metadata.problems.length > 0) return;
   if (!EXECUTOR_NAME.test(offer.name)) {
     reading.problems.push({ source: `${source}:${offer.line}`, error: `"${offer.name}" ${NOT_A_NAME}` });
     return;
@@ -161,6 +162,8 @@ function readScript(room: Room, file: FolderFile, reading: FileReading): void {
   const said = scriptMetadata(file.path);
   for (const { line, text } of said.problems)
     reading.problems.push({ source: `${source}:${line}`, error: text });
+  // Read whole or not at all: without its retries or its limits it would be another executor.
+  if (said.problems.length > 0) return;
   const name = said.metadata.name ?? nameOf(file.name);
   if (!EXECUTOR_NAME.test(name)) {
     reading.problems.push({ source, error: `"${name}" ${NOT_A_NAME}` });

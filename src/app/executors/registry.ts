@@ -166,6 +166,7 @@ export class Executors implements ExecutorRegistry {
         ...folder.flatMap((file) => file.problems),
         ...settled.problems,
         ...remoteProblems(config),
+        ...fallbackProblems(config, settled.executors),
       ],
       notes: [...folder.flatMap(({ notes }) => notes), ...configured.notes],
     };
@@ -206,6 +207,21 @@ export class Executors implements ExecutorRegistry {
     }
     return executors;
   }
+}
+
+function fallbackProblems(
+  { fallbackExecutors, remoteExecutors }: Config,
+  executors: readonly Executor[],
+): ExecutorProblem[] {
+  const known = new Set([...executors, ...remoteExecutors].map(({ name }) => name));
+  return Object.entries(fallbackExecutors).flatMap(([name, fallbacks]) =>
+    [name, ...fallbacks]
+      .filter((one) => !known.has(one))
+      .map((one) => ({
+        source: `config.yaml: fallbackExecutors.${name}`,
+        error: `there is no executor "${one}"`,
+      })),
+  );
 }
 
 /** `remote: true` without a machine of that name does nothing. */
