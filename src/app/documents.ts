@@ -20,6 +20,8 @@ export interface DeliverySummary {
   attempts: number;
   receipt: { id: string | null; status: number | null; at: string; note: string | null } | null;
   error: string | null;
+  /** The file that it sends; null = a text. */
+  media: { name: string; contentType: string; bytes: number; file: string } | null;
 }
 
 export interface RunDocument {
@@ -29,6 +31,8 @@ export interface RunDocument {
   jobId: string | null;
   parentId: string | null;
   rootId: string;
+  /** What it does where it is no job's: the name of its workflow or executor. */
+  work: string | null;
   /** Which task of its workflow it is, or which item of one: `cv`, `each[3]`. */
   unit: string | null;
   /** The queue it waits in, or waited in. */
@@ -71,6 +75,7 @@ export function runDocument(
     jobId: run.jobId ?? null,
     parentId: run.parentId ?? null,
     rootId: run.rootId,
+    work: run.jobId === undefined ? workName(run) : null,
     unit: unitOf(run) ?? null,
     queue: run.queue ?? null,
     slot: iso(run.slot),
@@ -106,6 +111,11 @@ export function runDocument(
   };
 }
 
+/** The id that stands first in the document of its work, without reading the rest: it may hold a whole workflow. */
+function workName({ input }: Run): string | null {
+  return (input && /^\{"id":"((?:[^"\\]|\\.)*)"/.exec(input)?.[1]) ?? null;
+}
+
 /** The unit of a workflow that a row belongs to; undefined for a row of something else. @source SEMANTICS L2: `parent/<run>/<unit>` */
 export function unitOf(run: Pick<Run, "dedupeKey" | "parentId">): string | undefined {
   const head = `parent/${run.parentId}/`;
@@ -129,7 +139,14 @@ function deliverySummary(delivery: Delivery): DeliverySummary {
         }
       : null,
     error: delivery.error ?? null,
+    media: mediaDocument(delivery),
   };
+}
+
+function mediaDocument({ media }: Delivery): DeliverySummary["media"] {
+  if (!media) return null;
+  const { name, contentType, bytes, file } = media;
+  return { name, contentType, bytes, file };
 }
 
 export interface DeliveryDocument extends DeliverySummary {

@@ -37,7 +37,7 @@ function row(run: RunDocument): string[] {
   const state = run.reason ? `${run.state} (${run.reason})` : run.state;
   return [
     run.id,
-    run.jobId ?? run.unit ?? "–",
+    run.jobId ?? run.unit ?? run.work ?? "–",
     slot + range,
     state,
     instant(run.startedAt),
@@ -96,7 +96,7 @@ export const tree: RunCommand = async ({ args: [id = ""], io, open }) => {
 };
 
 function treeLines(node: RunTreeDocument, own: string, below: string): string[] {
-  const name = node.unit ?? [node.jobId, node.slot ?? node.trigger].filter(Boolean).join(" ");
+  const name = node.unit ?? [node.jobId ?? node.work, node.slot ?? node.trigger].filter(Boolean).join(" ");
   const line = `${own}${node.id}  ${name}  ${node.state}${node.reason ? ` (${node.reason})` : ""}  ${duration(node.durationMs)}`;
   const indent = `${below}${node.children.length > 0 ? "│" : " "}   `;
   return [

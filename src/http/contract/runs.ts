@@ -6,6 +6,7 @@ import type { DeliveryDocument, DeliverySummary, EventDocument, RunDocument } fr
 import type { Explanation } from "../../app/explain.ts";
 import type { RunTreeDocument } from "../../app/runs.ts";
 import type { RunShowDocument, TurnDocument } from "../../app/turn-documents.ts";
+import type { Media } from "../../records/media.ts";
 import type { Outcome, Usage } from "../../records/outcome.ts";
 import { TRIGGER_KINDS, type TriggerEventDocument } from "../../records/trigger.ts";
 
@@ -15,7 +16,27 @@ const orNull = <Schema extends z.ZodMiniType>(schema: Schema) => z.nullable(sche
 const count = () => z.int().check(z.nonnegative());
 const maybe = z.exactOptional;
 
-const outcomeParts = { output: maybe(z.string()), isTruncated: maybe(z.boolean()) };
+const mediaSchema = z.strictObject({
+  file: z.string(),
+  name: z.string(),
+  kind: z.enum(["image", "video", "audio", "file"]),
+  contentType: z.string(),
+  bytes: count(),
+  sha256: z.string(),
+  caption: maybe(z.string()),
+}) satisfies z.ZodMiniType<Media>;
+
+const outcomeParts = {
+  output: maybe(z.string()),
+  isTruncated: maybe(z.boolean()),
+  attachments: maybe(z.array(z.strictObject({ path: z.string(), caption: z.optional(z.string()) }))),
+  media: maybe(
+    z.strictObject({
+      kept: z.array(mediaSchema),
+      refused: z.array(z.strictObject({ path: z.string(), why: z.string() })),
+    }),
+  ),
+};
 
 const outcomeSchema = z.union([
   z.strictObject({
@@ -77,6 +98,9 @@ const summaryShape = {
     }),
   ),
   error: orNull(z.string()),
+  media: orNull(
+    z.strictObject({ name: z.string(), contentType: z.string(), bytes: count(), file: z.string() }),
+  ),
 };
 
 const deliverySummarySchema = z.strictObject(summaryShape) satisfies z.ZodMiniType<DeliverySummary>;
@@ -102,6 +126,7 @@ const runShape = {
   jobId: orNull(z.string()),
   parentId: orNull(z.string()),
   rootId: z.string(),
+  work: orNull(z.string()),
   unit: orNull(z.string()),
   queue: orNull(z.string()),
   slot: orNull(instant()),
