@@ -19,7 +19,7 @@ export interface ExplainFacts {
   openRuns: readonly OpenRun[];
   /** The live run of the same job that this one may have to wait for. */
   blocker?: Run | undefined;
-  /** For `waiting: node`: what the nodes that looked at it lack. */
+  /** For `waiting: node` and `waiting: resources`: what the nodes that looked at it lack. */
   lacks?: string | undefined;
   /** Of a run that waits in a queue. `width` undefined = it has none. */
   queue?:
@@ -36,7 +36,7 @@ export interface ExplainFacts {
 export interface Explanation {
   runId: string;
   state: string;
-  /** A word for programs: `finished`, `running`, `overlap`, `backoff`, `paused`, `nodeDown`, `nodesFull`, `lease`, `node`, `approval`, `pause`, `queueFull`, `group`, `due`. */
+  /** A word for programs: `finished`, `running`, `overlap`, `backoff`, `paused`, `nodeDown`, `nodesFull`, `lease`, `node`, `approval`, `pause`, `resources`, `queueFull`, `group`, `due`. */
   because: string;
   sentence: string;
   until: string | null;
@@ -72,6 +72,7 @@ function explainState(run: Run, facts: ExplainFacts): Found {
     explainDelay(run, facts.now) ??
     explainNoNode(run, facts) ??
     explainOverlap(run, facts) ??
+    explainResources(run, facts) ??
     explainQueue(run, facts) ??
     explainFull(run, facts) ?? {
       because: "due",
@@ -170,6 +171,12 @@ function explainQuestion(run: Run): Found | undefined {
   if (run.reason === "time")
     return { because: "pause", sentence: "It is a pause of its workflow, and ends by itself." };
   return undefined;
+}
+
+/** W5: names what is missing and who holds it. */
+function explainResources(run: Run, { lacks }: ExplainFacts): Found | undefined {
+  if (run.state !== "waiting" || run.reason !== "resources" || lacks === undefined) return undefined;
+  return { because: "resources", sentence: `It ${lacks}.` };
 }
 
 function explainQueue(run: Run, { queue }: ExplainFacts): Found | undefined {

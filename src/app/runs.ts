@@ -248,12 +248,21 @@ export async function explain(context: Context, idOrPrefix: string): Promise<Exp
   ]);
   const nodesUp = nodes.filter((node) => isUp(node, context, now));
   const job = view && jobState(view.cursor, JSON.parse(view.definition.document));
-  const lacks = run.reason === "node" ? await whatNodesLack(context, run.id) : undefined;
+  const lacks = await whatIsLacking(context, run);
   const openRuns = view?.openRuns ?? [];
   const other = liveOther(run, openRuns);
   const blocker = other && (await findRun(context, other.id));
   const queue = await queueFacts(context, run);
   return explainRun(run, { now, nodes, nodesUp, job, openRuns, blocker, lacks, queue });
+}
+
+/** What keeps a run waiting that a machine would have to have: looked at now, else as a node said. */
+async function whatIsLacking(context: Context, run: Run): Promise<string | undefined> {
+  if (run.state !== "waiting") return undefined;
+  if (run.reason === "node") return whatNodesLack(context, run.id);
+  if (run.reason !== "resources") return undefined;
+  const { readMachines, whyNoMachine } = await import("./resources/machines.ts");
+  return whyNoMachine(context, run, await readMachines(context));
 }
 
 /** The newest word of a node that looked at the run and could not prepare it (L12). */

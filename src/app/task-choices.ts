@@ -32,6 +32,7 @@ export function taskChoices({ context, nodeId, executors, nudge }: TaskChoicesDe
     lacks: (run, running) => keeper.lacks(run, running),
     loops: [keeper],
     async prepare() {
+      if (keeper.machine && registrations.isRead) return;
       const counts = await context.ledger.queueCounts();
       if (!counts.some(({ queue, waiting }) => waiting > 0 && queue !== WORKFLOWS_QUEUE)) return;
       await Promise.all([keeper.measure(), registrations.read()]);

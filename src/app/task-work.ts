@@ -8,8 +8,10 @@ import { outcomeOfPreflight } from "../execute/script-outcome.ts";
 import { parseDuration } from "../kernel/time.ts";
 import { callExecutor } from "../orchestrate/executors/call-executor.ts";
 import { failureInResult } from "../orchestrate/executors/failure-in-result.ts";
+import { registrationOf } from "../orchestrate/resources/choose.ts";
 import type { Executor, ExecutorRegistry } from "../records/executor.ts";
 import type { Job, JobDocument, RetryDocument, RetryPolicy } from "../records/job.ts";
+import type { Admission } from "../records/run.ts";
 import { TASK_RETRY } from "../records/workflow-resolve.ts";
 import type { Context } from "./context.ts";
 import { redactOutcome } from "./redact-outcome.ts";
@@ -19,14 +21,13 @@ export function taskWork(context: Context, executors: ExecutorRegistry): DoWork 
   return async (input, ctx) => {
     const { work } = input.job;
     if (work.kind !== "task") return preflightFailure("this is no task");
-    const { version } = ctx.run.admission ?? {};
-    const registered = await executors.named(work.executor);
-    const executor = registered.find((one) => version === undefined || one.version === version);
-    if (!executor) return preflightFailure(await whyNone(executors, work.executor, version));
+    const { admission } = ctx.run;
+    const executor = registrationOf(await executors.named(work.executor), admission);
+    if (!executor) return preflightFailure(await whyNone(executors, work.executor, admission?.version));
     const job = amended(context, executor, input);
     let env: Record<string, string>;
     try {
-      env = variablesOf(context, input);
+      env = { ...cardVariables(admission), ...variablesOf(context, input) };
     } catch (error) {
       return outcomeOfPreflight(error);
     }
@@ -43,6 +44,13 @@ export function taskWork(context: Context, executors: ExecutorRegistry): DoWork 
     });
     return redactOutcome(context.redact, failureInResult(outcome) ?? outcome);
   };
+}
+
+/** The GPUs that the run holds, by the numbers that `nvidia-smi` gives them. @source CUDA C++ Programming Guide, environment variables */
+function cardVariables(admission: Admission | undefined): Record<string, string> {
+  const cards = admission?.holds?.cards ?? [];
+  if (cards.length === 0) return {};
+  return { CUDA_DEVICE_ORDER: "PCI_BUS_ID", CUDA_VISIBLE_DEVICES: cards.join(",") };
 }
 
 async function whyNone(

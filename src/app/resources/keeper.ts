@@ -16,7 +16,12 @@ import { placeRequest } from "../../orchestrate/resources/place-request.ts";
 import type { Held, Sight } from "../../orchestrate/resources/room.ts";
 import type { Executor } from "../../records/executor.ts";
 import type { AdmitTasks, TaskAdmission } from "../../records/ledger/workflows.ts";
-import { asksForAnything, type Holding, type MachineResources } from "../../records/resources.ts";
+import {
+  asksForAnything,
+  type Holding,
+  type MachineResources,
+  NO_RESOURCES,
+} from "../../records/resources.ts";
 import type { Admission, Run } from "../../records/run.ts";
 import type { Resources } from "../../records/workflow.ts";
 import type { Context } from "../context.ts";
@@ -107,19 +112,16 @@ export class ResourceKeeper {
 
   /** What the machine lacks for a task beside these live ones of all nodes; undefined = it can take it. */
   lacks(run: Run, running: readonly Run[]): string | undefined {
-    const { context, registrations } = this.#deps;
-    const machine = this.#machine;
     const { admission } = run;
-    const table = admission?.executor === undefined ? NO_TABLE : registrations.table;
-    if (!table || !machine) return NOT_YET;
-    const registered = table.get(admission?.executor ?? "") ?? [];
-    const sight = {
-      machine,
-      held: [...heldBy(running, context.host.hostId), ...this.#heldByStarted(running)],
-      settleMs: context.config.orchestrator.resourceProbeMs,
-    };
-    const answer =
-      registered.length > 0 ? choose(registered, admission, sight) : bare(admission?.resources, sight);
+    const registered = this.#deps.registrations.named(admission?.executor);
+    if (!registered) return NOT_YET;
+    if (isPlain(registered, admission)) return undefined;
+    const machine = this.#machine;
+    if (!machine) {
+      void this.measure();
+      return NOT_YET;
+    }
+    const answer = answerOf(registered, admission, this.#sightOf(machine, running));
     if ("lacks" in answer) {
       this.#hasBlocked = true;
       return answer.lacks;
@@ -131,12 +133,15 @@ export class ResourceKeeper {
     return undefined;
   }
 
-  /** Those that this very pass starts before the run: their rows do not say yet what they hold. */
-  #heldByStarted(running: readonly Run[]): Held[] {
-    return running.flatMap(({ id, owner }) => {
+  #sightOf(machine: MachineResources, running: readonly Run[]): Sight {
+    const { host, config } = this.#deps.context;
+    // Those that this very pass starts before the run: their rows do not say yet what they hold.
+    const started = running.flatMap(({ id, owner }): Held[] => {
       const holds = owner === undefined ? this.#chosen.get(id)?.holds : undefined;
       return holds ? [{ ...holds, runId: id }] : [];
     });
+    const held = [...heldBy(running, host.hostId), ...started];
+    return { machine, held, settleMs: config.orchestrator.resourceProbeMs };
   }
 
   #holding({ needs, cards }: { needs: Resources; cards: readonly number[] }): Holding | undefined {
@@ -181,34 +186,25 @@ export class ResourceKeeper {
   }
 }
 
-const NO_TABLE: ReadonlyMap<string, readonly Executor[]> = new Map();
+type Answer = { registration?: Executor; needs: Resources; cards: readonly number[] } | { lacks: string };
 
-type Answer =
-  | { registration: Executor | undefined; needs: Resources; cards: readonly number[] }
-  | { lacks: string };
-
-function choose(registered: readonly Executor[], admission: Admission | undefined, sight: Sight): Answer {
-  const wish = { version: admission?.version, resources: admission?.resources };
-  const candidates = eligible(registered, wish.version);
-  const isPlain =
-    candidates.length === 1 && candidates.every((one) => !asksForAnything(needsOf(one, wish.resources)));
-  // Nearly every task: nothing to choose, nothing to hold, nothing to write.
-  if (isPlain)
-    return { registration: undefined, needs: needsOf(candidates[0] as Executor, undefined), cards: [] };
-  const choice = chooseRegistration(registered, wish, sight);
-  return choice ?? { lacks: NOT_YET };
+/** Nearly every task: nothing to choose, nothing to hold, nothing to write. */
+function isPlain(registered: readonly Executor[], admission: Admission | undefined): boolean {
+  const candidates = eligible(registered, admission?.version);
+  if (candidates.length === 0) return !asksForAnything(admission?.resources ?? NO_RESOURCES);
+  return (
+    candidates.length === 1 && candidates.every((one) => !asksForAnything(needsOf(one, admission?.resources)))
+  );
 }
 
-/** Work without an executor of its own (a shell command, an agent) takes what its task says. */
-function bare(resources: Resources | undefined, sight: Sight): Answer {
-  if (!resources) return { registration: undefined, needs: NOTHING, cards: [] };
+/** Work without a registration (a shell command, an agent, a version that is gone) takes what its task says. */
+function answerOf(registered: readonly Executor[], admission: Admission | undefined, sight: Sight): Answer {
+  const { version, resources = NO_RESOURCES } = admission ?? {};
+  const choice = chooseRegistration(registered, { version, resources: admission?.resources }, sight);
+  if (choice) return choice;
   const answer = placeRequest(resources, sight);
-  return answer.fits
-    ? { registration: undefined, needs: resources, cards: answer.cards }
-    : { lacks: answer.lacks };
+  return answer.fits ? { needs: resources, cards: answer.cards } : { lacks: answer.lacks };
 }
-
-const NOTHING: Resources = { cpu: 0, memoryMb: 0, gpu: 0, gpuMemoryMb: 0, labels: [] };
 
 function isNews(now: MachineResources, told: MachineResources): boolean {
   const fixed = ({ cpu, memoryMb, cards, cardProblem, labels, reserve }: MachineResources) =>

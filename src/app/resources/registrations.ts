@@ -2,7 +2,7 @@
 
 import { messageOf } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
-import type { ExecutorRegistry } from "../../records/executor.ts";
+import type { Executor, ExecutorRegistry } from "../../records/executor.ts";
 import { type ExecutorTable, readExecutors } from "../workflows/executor-table.ts";
 
 export interface RegistrationsDeps {
@@ -16,20 +16,36 @@ export class Registrations {
   readonly #deps: RegistrationsDeps;
   #table: ExecutorTable | undefined;
   #reading: Promise<void> | undefined;
+  /** Names that were not there at the last look: asked for again, they are not there. */
+  readonly #sought = new Set<string>();
 
   constructor(deps: RegistrationsDeps) {
     this.#deps = deps;
   }
 
-  /** Undefined = not read yet: a node without tasks never reads them. Asking for it starts that. */
-  get table(): ExecutorTable | undefined {
-    if (!this.#table) void this.read();
-    return this.#table;
+  get isRead(): boolean {
+    return this.#table !== undefined;
+  }
+
+  /**
+   * Every registration of a name, in order of preference; none for no name. Undefined = not known yet, and being read:
+   * a node without tasks never reads them, and a name that was not there before may be a new file's.
+   */
+  named(name: string | undefined): readonly Executor[] | undefined {
+    if (name === undefined) return [];
+    const found = this.#table?.get(name);
+    if (found) return found;
+    if (this.#table && !this.#reading && this.#sought.has(name)) return [];
+    this.#sought.add(name);
+    void this.read();
+    return undefined;
   }
 
   /** Reads them anew where they have been read before: files and config may have changed. Never rejects. */
   async reread(): Promise<void> {
-    if (this.#table) await this.read();
+    if (!this.#table) return;
+    this.#sought.clear();
+    await this.read();
   }
 
   /** Never rejects; what cannot be read leaves what was known. */

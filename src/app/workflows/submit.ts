@@ -11,6 +11,7 @@ import { HEAD_START_MS } from "../../records/ledger/slots.ts";
 import type { WorkflowDocument } from "../../records/workflow.ts";
 import type { Context } from "../context.ts";
 import { type RunDocument, runDocument } from "../documents.ts";
+import { requirePossible } from "../resources/impossible.ts";
 import { fillParams } from "./begin-run.ts";
 import { groupOf } from "./concurrency-group.ts";
 import { DEFAULT_QUEUE, WORKFLOWS_QUEUE } from "./task-rows.ts";
@@ -89,6 +90,7 @@ export async function submitTask(
   const why = whyParamsRefused(executor, params);
   if (why !== undefined)
     throw new Fault("input.invalid", why, { hint: `See \`nightshift executor show ${name}\`.` });
+  await requirePossible(context, registered, { version });
   const now = await context.ledger.now();
   const { contract } = executor;
   const timeoutMs = contract.timeoutMs ?? orchestrator.defaultTimeoutMs;

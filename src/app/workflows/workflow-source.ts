@@ -9,10 +9,13 @@ import { Fault } from "../../kernel/errors.ts";
 import type { CheckTables } from "../../orchestrate/check/tables.ts";
 import type { Plan } from "../../orchestrate/graph/plan.ts";
 import type { ExecutorRegistry } from "../../records/executor.ts";
+import { asksForAnything } from "../../records/resources.ts";
 import type { Workflow, WorkflowDocument } from "../../records/workflow.ts";
 import { parseWorkflowDocument, type WorkflowReading } from "../../records/workflow-document.ts";
 import { resolveWorkflow } from "../../records/workflow-resolve.ts";
 import type { Context } from "../context.ts";
+import { possibleContract } from "../resources/impossible.ts";
+import { readCapacities } from "../resources/machines.ts";
 import { defaultsOf, type ExecutorTable, readExecutors } from "./executor-table.ts";
 
 export interface WorkflowDeps {
@@ -94,7 +97,7 @@ async function readText(context: Context, name: string): Promise<{ path: string;
 export async function planChecked(deps: WorkflowDeps, reading: WorkflowReading): Promise<PlannedWorkflow> {
   const planned = await planUnchecked(deps, reading.document);
   const { requireSound } = await import("../../orchestrate/check/check-workflow.ts");
-  const tables = await tablesFor(deps, planned.executors);
+  const tables = await tablesFor(deps, planned);
   const warnings = requireSound(planned.plan, reading.source, tables);
   return { ...planned, warnings: [...reading.warnings, ...warnings] };
 }
@@ -117,15 +120,30 @@ export async function planUnchecked(
   return { document, workflow, plan, executors: table, warnings: [] };
 }
 
-async function tablesFor({ context }: WorkflowDeps, table: ExecutorTable): Promise<CheckTables> {
+async function tablesFor(
+  { context }: WorkflowDeps,
+  { workflow, executors }: Pick<PlannedWorkflow, "workflow" | "executors">,
+): Promise<CheckTables> {
   const { queues } = context.config;
   const names = queues.map(({ name }) => name);
-  const contracts = [...table].flatMap(([name, [first]]) =>
-    first ? [[name, { name, ...first.contract }] as const] : [],
-  );
+  // Machines are measured only for those that ask for something of them.
+  const machines = asksOfMachines(workflow, executors) ? await readCapacities(context) : undefined;
+  const contracts = [...executors].flatMap(([name, registered]) => {
+    const contract = possibleContract(registered, machines);
+    return contract ? [[name, { name, ...contract }] as const] : [];
+  });
   return {
+    machines,
     executors: new Map(contracts),
     ...(names.length > 0 && { queues: names }),
     workflows: await workflowNames(context),
   };
+}
+
+function asksOfMachines({ tasks }: Workflow, table: ExecutorTable): boolean {
+  const asks = (name: string) => table.get(name)?.some(({ contract }) => asksForAnything(contract.resources));
+  return tasks.some(
+    ({ resources, work, fallback }) =>
+      asksForAnything(resources) || (work.kind === "executor" && asks(work.executor)) || fallback.some(asks),
+  );
 }

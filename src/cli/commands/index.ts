@@ -8,6 +8,7 @@ import { hookCommands } from "./hook.ts";
 import { incidentCommands } from "./incident.ts";
 import { jobCommands } from "./job.ts";
 import { nodeCommands } from "./node.ts";
+import { orchestratorCommands } from "./orchestrator.ts";
 import { processCommands } from "./process.ts";
 import { deliveryCommands, runCommands } from "./run.ts";
 import { workflowCommands } from "./workflow.ts";
@@ -23,4 +24,6 @@ export const commands: readonly CommandSpec[] = [
   ...hookCommands,
   ...processCommands,
   ...environmentCommands,
+  ...executorCommands,
+  ...orchestratorCommands,
 ];

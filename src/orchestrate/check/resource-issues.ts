@@ -1,6 +1,7 @@
 // Requests that no machine can ever meet (W5): refused, or accepted as degraded where a fallback can do it.
 
 import type { DocumentIssue } from "../../records/document-issues.ts";
+import { mergeResources, NO_RESOURCES } from "../../records/resources.ts";
 import type { Resources, Workflow } from "../../records/workflow.ts";
 import type { CheckResult, CheckTables } from "./tables.ts";
 
@@ -13,11 +14,14 @@ export function resourceIssues(workflow: Workflow, { machines, executors }: Chec
   if (!machines || machines.length === 0) return { issues, warnings };
   for (const [index, task] of workflow.tasks.entries()) {
     const contract = task.work.kind === "executor" ? executors?.get(task.work.executor) : undefined;
-    const why = whyImpossible(merged(contract?.resources, task.resources), machines);
+    if (contract?.isElsewhere) continue;
+    const needs = mergeResources(contract?.resources ?? NO_RESOURCES, task.resources);
+    const why = whyImpossible(needs, machines);
     if (why === undefined) continue;
     const rescue = task.fallback.find((name) => {
-      const needed = executors?.get(name)?.resources;
-      return executors?.has(name) && (!needed || whyImpossible(needed, machines) === undefined);
+      const stands = executors?.get(name);
+      const needed = stands?.isElsewhere ? undefined : stands?.resources;
+      return stands && (!needed || whyImpossible(needed, machines) === undefined);
     });
     if (rescue === undefined)
       issues.push({
@@ -52,15 +56,3 @@ const WORDS = {
   gpu: "GPUs",
   gpuMemoryMb: "MB of GPU memory",
 } as const;
-
-function merged(contract: Resources | undefined, own: Resources): Resources {
-  if (!contract) return own;
-  const amount = (key: (typeof AMOUNTS)[number]) => own[key] || contract[key];
-  return {
-    cpu: amount("cpu"),
-    memoryMb: amount("memoryMb"),
-    gpu: amount("gpu"),
-    gpuMemoryMb: amount("gpuMemoryMb"),
-    labels: [...new Set([...contract.labels, ...own.labels])],
-  };
-}

@@ -10,6 +10,8 @@ export interface ExecutorContract {
   input?: ValueSchema | undefined;
   output?: ValueSchema | undefined;
   resources?: Resources | undefined;
+  /** Another machine does it, or may: what it needs is judged there. */
+  isElsewhere?: boolean | undefined;
 }
 
 export interface CheckTables {

@@ -39,17 +39,29 @@ export function chooseRegistration<One extends Registration>(
 }
 
 /**
- * Registrations of the pinned version, else those of the preferred one; what another machine does has its own versions and
- * may always stand in. A version that is not registered any more is no reason not to run.
+ * Registrations of the pinned version (none, where it is not registered any more: another one must not be run in its
+ * place), else those of the preferred version; then what another machine does may stand in as well.
  */
 export function eligible<One extends Registration>(
   registrations: readonly One[],
   version: string | undefined,
 ): readonly One[] {
-  const local = registrations.filter(({ kind }) => kind !== "remote");
-  const isKnown = version !== undefined && registrations.some((one) => one.version === version);
-  const wanted = isKnown ? version : (local[0] ?? registrations[0])?.version;
-  return registrations.filter((one) => one.version === wanted || (!isKnown && one.kind === "remote"));
+  if (version !== undefined) return registrations.filter((one) => one.version === version);
+  const preferred = registrations.find(({ kind }) => kind !== "remote") ?? registrations[0];
+  return registrations.filter(({ version: of, kind }) => of === preferred?.version || kind === "remote");
+}
+
+/** The registration that a pass chose for a run, where it is still there; else the preferred one of its version. */
+export function registrationOf<One extends Registration>(
+  registrations: readonly One[],
+  chosen: { version?: string | undefined; registration?: string | undefined } = {},
+): One | undefined {
+  const { version, registration } = chosen;
+  const found =
+    registration === undefined
+      ? undefined
+      : registrations.find((one) => registrationKey(one) === registration);
+  return found ?? eligible(registrations, version)[0];
 }
 
 /** What a task takes of this machine. What another machine does takes nothing here: that machine is asked for it. */

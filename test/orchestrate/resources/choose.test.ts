@@ -3,6 +3,8 @@ import {
   chooseRegistration,
   eligible,
   type Registration,
+  registrationKey,
+  registrationOf,
 } from "../../../src/orchestrate/resources/choose.ts";
 import type { Held } from "../../../src/orchestrate/resources/room.ts";
 import type { MachineResources } from "../../../src/records/resources.ts";
@@ -60,7 +62,7 @@ describe("several registrations of one name (DESIGN §12)", () => {
     expect(choice).toMatchObject({ needs: { gpu: 1, gpuMemoryMb: 8_000 }, cards: [0] });
   });
 
-  test("a pinned version is kept, also where another one would fit; one that is gone is not waited for", () => {
+  test("a pinned version is kept, also where another one would fit; none runs in place of one that is gone", () => {
     const newer = registration("newer", {}, { version: "2" });
     const pinned = { version: "1", resources: undefined };
 
@@ -69,7 +71,9 @@ describe("several registrations of one name (DESIGN §12)", () => {
     expect(chosen([newer, GPU], pinned, { machine: { ...MACHINE, cards: [] }, held: [] })).toBe(
       "needs 1 GPU, this machine has none",
     );
-    expect(eligible([newer, GPU], "0.9").map(({ source }) => source)).toEqual(["newer"]);
+    expect(eligible([newer, GPU], "0.9")).toEqual([]);
+    expect(registrationOf([newer, GPU], { version: "1" })).toBe(GPU);
+    expect(registrationOf([newer, GPU, CPU], { version: "1", registration: registrationKey(CPU) })).toBe(CPU);
   });
 
   test("another machine stands in where this one has no room, and takes nothing here", () => {
