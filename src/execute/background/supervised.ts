@@ -14,13 +14,15 @@ import { hasVariable, readProcess } from "../process-table.ts";
 import { spawnHeld } from "../spawn-held.ts";
 import { endRun, signalProcess } from "../terminate.ts";
 import { FIRST_PIECE_BYTES, LATER_PIECE_BYTES, SUPERVISOR } from "./shim.ts";
-import { stdinKeeper, stdinPath } from "./spool.ts";
+import { spooledExit, stdinKeeper, stdinPath } from "./spool.ts";
 
 /** Longest command in bytes; it travels as one argument. @source execve(2), MAX_ARG_STRLEN */
 const LONGEST_COMMAND = 100_000;
 /** How long a write waits for a command that does not read. */
 const WRITE_MS = 10_000;
 const WRITE_PAUSE_MS = 20;
+/** How long a command that has just been started may take to open its standard input. */
+const OPEN_MS = 2_000;
 
 export interface SupervisedStart {
   command: string;
@@ -79,7 +81,7 @@ export async function startSupervised(start: SupervisedStart): Promise<HeldSuper
 
 /** Writes to its stdin. Throws `input.conflict` when that is closed, or when the command has not read for 10 s. */
 export async function writeSupervised(deps: { clock: Clock }, folder: string, data: string): Promise<void> {
-  const file = await openStdin(folder);
+  const file = await openStdin(deps.clock, folder);
   try {
     await writeAll(deps.clock, file, Buffer.from(data));
   } finally {
@@ -87,15 +89,21 @@ export async function writeSupervised(deps: { clock: Clock }, folder: string, da
   }
 }
 
-async function openStdin(folder: string): Promise<FileHandle> {
-  try {
-    // Without a reader this fails instead of waiting for one.
-    return await open(stdinPath(folder), constants.O_WRONLY | constants.O_NONBLOCK);
-  } catch (cause) {
-    throw new Fault("input.conflict", "the process reads no standard input any more", {
-      hint: "Start the command again to write to it.",
-      cause,
-    });
+/** A command that has just been started may not have opened its end yet: that is waited for, unless it has ended. */
+async function openStdin(clock: Clock, folder: string): Promise<FileHandle> {
+  const until = clock.monotonicMs() + OPEN_MS;
+  for (;;) {
+    try {
+      // Without a reader this fails instead of waiting for one.
+      return await open(stdinPath(folder), constants.O_WRONLY | constants.O_NONBLOCK);
+    } catch (cause) {
+      if (clock.monotonicMs() >= until || (await spooledExit(folder)) !== undefined)
+        throw new Fault("input.conflict", "the process reads no standard input any more", {
+          hint: "Start the command again to write to it.",
+          cause,
+        });
+      await clock.sleep(WRITE_PAUSE_MS, new AbortController().signal);
+    }
   }
 }
 

@@ -8,6 +8,7 @@ import { forgetProcesses } from "../../../src/app/background/forget.ts";
 import { homeProcesses } from "../../../src/app/background/home-processes.ts";
 import { BackgroundTending } from "../../../src/app/background/tend.ts";
 import type { Context } from "../../../src/app/context.ts";
+import { addJob, queueRun } from "../../../src/app/jobs.ts";
 import { whyNoWalls } from "../../../src/execute/environments/bubblewrap.ts";
 import { openEnvironment } from "../../../src/execute/environments/index.ts";
 import { processesMarked } from "../../../src/execute/process-table.ts";
@@ -15,7 +16,7 @@ import { endRun } from "../../../src/execute/terminate.ts";
 import type { BackgroundRecord } from "../../../src/records/background.ts";
 import type { EnvironmentSpec } from "../../../src/records/environment-spec.ts";
 import { newId, realClock } from "../../execute/room.ts";
-import { testContext } from "../../support/home.ts";
+import { testContext, writeScript } from "../../support/home.ts";
 
 const never = new AbortController().signal;
 const WAIT = { timeoutMs: 20_000, signal: never };
@@ -178,6 +179,92 @@ test("a run's notice is a line of its log; deliver targets are refused it, and a
     ({ kind }) => kind === "process-notice",
   );
   expect(told.map(({ data }) => [data.processId, data.exitCode, data.tail])).toEqual([[id, 0, "bye\n"]]);
+});
+
+/** The id of a run that is not over: what tending asks for before it ends an owner's processes. */
+async function openRun(context: Context): Promise<string> {
+  await writeScript(context, "any.sh", "true");
+  await addJob(context, { id: "any", run: { script: "any.sh" }, schedule: "every 1d" });
+  return (await queueRun(context, "any")).id;
+}
+
+/** The same home, `ms` later. */
+const ahead = (context: Context, ms: number): Context => ({
+  ...context,
+  ledger: { ...context.ledger, now: async () => (await context.ledger.now()) + ms },
+});
+
+async function noticesOf(context: Context, runId: string): Promise<string[]> {
+  const events = await context.ledger.events({ runId, limit: 100 });
+  return events.filter(({ kind }) => kind === "process-notice").map(({ data }) => String(data.text));
+}
+
+test("a heartbeat tells what was printed since the last one, at most so often, and nothing where nothing came", async () => {
+  const context = await testContext();
+  const runId = await openRun(context);
+  const { processes } = await owned(context, runId);
+  const notify = { onExit: false, heartbeatMs: 60_000 };
+  const { id } = await processes.start({ command: "echo one; read x; echo two; read x", notify }, never);
+  const untilOutput = async (text: string) => {
+    for (let turn = 0; turn < 500 && !(await processes.poll(id)).output.includes(text); turn++)
+      await realClock.sleep(20, never);
+  };
+  const tendAt = (ms: number) => new BackgroundTending(ahead(context, ms)).tend();
+  await untilOutput("one");
+  await tendAt(30_000);
+  expect(await noticesOf(context, runId)).toEqual([]);
+  await tendAt(61_000);
+  await tendAt(125_000);
+  expect(await noticesOf(context, runId)).toHaveLength(1);
+  await processes.write(id, "go\n");
+  await untilOutput("two");
+  await tendAt(130_000);
+  await tendAt(131_000);
+
+  const told = await noticesOf(context, runId);
+  expect(told).toHaveLength(2);
+  expect(told[0]).toMatch(/still runs, for .* now\.\n\nNew output:\none$/);
+  expect(told[1]).toMatch(/New output:\ntwo$/);
+});
+
+test("hermes#15276: one message in 15 s; lines that come between are counted; three such in a row turn it into the exit's alone", async () => {
+  const context = await testContext();
+  const runId = await openRun(context);
+  const { processes } = await owned(context, runId);
+  const command = "while read x; do echo hit $x; echo miss; done";
+  const notify = { onExit: false, watch: [{ text: "hit" }] };
+  const { id } = await processes.start({ command, notify }, never);
+  const hit = async (word: string) => {
+    await processes.write(id, `${word}\n`);
+    for (let turn = 0; turn < 500 && !(await processes.poll(id)).output.includes(`hit ${word}`); turn++)
+      await realClock.sleep(20, never);
+  };
+  let at = 0;
+  const round = async (word: string, ms: number) => {
+    await hit(word);
+    at += ms;
+    await new BackgroundTending(ahead(context, at)).tend();
+  };
+  await round("first", 0);
+  for (const n of [1, 2, 3]) {
+    await round(`early-${n}`, 1_000);
+    await round(`told-${n}`, 15_000);
+  }
+  await round("after", 60_000);
+  const told = await noticesOf(context, runId);
+  expect(told).toHaveLength(4);
+  expect(told[0]).toMatch(/printed:\nhit first$/);
+  expect(told[1]).toMatch(/printed:\nhit told-1\n\(and 1 more matching lines\)$/);
+  expect(told[3]).toContain("Too many lines match: watching ends here, and only its end will be told.");
+
+  await processes.closeStdin(id);
+  for (let turn = 0; turn < 500 && (await rowOf(context, id)).state === "running"; turn++) {
+    await new BackgroundTending(ahead(context, at)).tend();
+    await realClock.sleep(20, never);
+  }
+  await new BackgroundTending(ahead(context, at + 60_000)).tend();
+  const last = (await noticesOf(context, runId)).at(-1);
+  expect(last).toContain("ended with exit code 0");
 });
 
 test("ended ones are forgotten after half an hour with all they printed; those that run or left something are not", async () => {
