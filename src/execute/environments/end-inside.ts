@@ -72,13 +72,37 @@ again
 set -- $found
 echo $#`;
 
-/** Says that it is there, waits for the end of its input, then ends everything and removes the state folder. */
-const GUARD = `echo ready
-cat >/dev/null
-trap '' HUP TERM INT PIPE
+/**
+ * $3 = seconds. Says that it is there, then waits for the end of its input, or until nothing has come for two whole such
+ * times: a network that is cut without a word closes nothing. Then it ends everything and removes the state folder.
+ */
+const GUARD = `umask 077
+trap '' HUP PIPE
+folder=/tmp/.nightshift-$1$2
+mkdir -p "$folder" || exit 1
+exec 3<&0
+( while read -r beat <&3; do : >"$folder/beat"; done ) &
+reader=$!
+(
+  exec 3<&- >/dev/null 2>&1
+  missed=0 sleeper=
+  trap 'kill $sleeper; exit 0' TERM
+  while [ $missed -lt 2 ]; do
+    sleep "$3" &
+    sleeper=$!
+    wait $sleeper
+    if rm "$folder/beat"; then missed=0; else missed=$((missed + 1)); fi
+  done
+  kill $reader
+) &
+watcher=$!
+echo ready
+wait $reader
+trap '' TERM INT
+kill $watcher
 set -- "$1" "$2" 10
 ( ${END} ) >/dev/null 2>&1
-cd / && rm -rf -- "/tmp/.nightshift-$1$2"`;
+cd / && rm -rf -- "$folder"`;
 
 /** Prints ms of CPU time; a tick is 10 ms wherever /proc is (process-table.ts). */
 const CPU = `${LOOK}
@@ -90,9 +114,10 @@ export function endArgv(mark: string, graceMs: number): string[] {
   return ["sh", "-c", END, "sh", mark.slice(0, 1), mark.slice(1), String(Math.ceil(graceMs / 100))];
 }
 
-/** The guardian of an environment at the far end of its connection. */
-export function guardianArgv(environmentId: string): string[] {
-  return ["sh", "-c", GUARD, "sh", environmentId.slice(0, 1), environmentId.slice(1)];
+/** The guardian of an environment at the far end of its connection, which hears a line more often than every `beatSeconds`. */
+export function guardianArgv(environmentId: string, beatSeconds: number): string[] {
+  const halves = [environmentId.slice(0, 1), environmentId.slice(1)];
+  return ["sh", "-c", GUARD, "sh", ...halves, String(beatSeconds)];
 }
 
 /** Program and arguments that tell the CPU time of everything with this mark inside. */

@@ -2,8 +2,8 @@
 //
 // I1. One connection; every command is a session of it. When it is gone, a call fails at once as `environment.broken`:
 //     a lost link is never told as the command's own failure.
-// I2. A guardian lives there at the far end of the connection. Its end of input means that the connection, this process or
-//     its machine is gone: then it ends all that carries the environment's mark and removes what was made.
+// I2. A guardian lives there at the far end of the connection. Its end of input, or its silence, means that the connection,
+//     this process or its machine is gone: then it ends all that carries the environment's mark and removes what was made.
 // I3. A time-out ends the call's whole tree there (end-inside.ts).
 
 import { rm } from "node:fs/promises";
@@ -39,6 +39,9 @@ import { openSocketFolder } from "./ssh-sockets.ts";
 /** Connecting, authenticating and the first word from there. @source upstream.md 1.11, with room for a slow login shell */
 const HANDSHAKE_MS = 25_000;
 const ANSWER_TIMEOUT_MS = 30_000;
+/** A line for the guardian, and after which silence it acts: one to three minutes after the last line. */
+const BEAT_MS = 15_000;
+const SILENCE_SECONDS = 60;
 /** Connects. Throws Fault `environment.unusable` when it cannot. */
 export async function openSsh(deps: EnvironmentDeps, spec: SshSpec): Promise<Environment> {
   await haveClient(deps);
@@ -54,6 +57,7 @@ export async function openSsh(deps: EnvironmentDeps, spec: SshSpec): Promise<Env
   };
   try {
     link.master = await connect(deps, link);
+    void beat(deps, link.master);
     return makeShellEnvironment(deps, await makePlace(deps, link));
   } catch (error) {
     link.master?.drop();
@@ -98,7 +102,7 @@ async function haveClient({ nodeEnv }: Pick<CheckDeps, "nodeEnv">): Promise<void
 /** Resolves once the guardian has said its word: connected, let in, and a shell is there. */
 async function connect(deps: EnvironmentDeps, link: Link): Promise<Launched> {
   const master = await launchProcess({
-    argv: masterArgv(link.spec, link.socket, guardianArgv(link.environmentId)),
+    argv: masterArgv(link.spec, link.socket, guardianArgv(link.environmentId, SILENCE_SECONDS)),
     env: clientEnv(deps.nodeEnv),
     hasStdin: true,
   });
@@ -130,6 +134,19 @@ async function connect(deps: EnvironmentDeps, link: Link): Promise<Launched> {
   } finally {
     timer.abort(new Error("connected or not"));
   }
+}
+
+/** Until the connection ends. */
+async function beat({ clock }: EnvironmentDeps, master: Launched): Promise<void> {
+  const ended = new AbortController();
+  void master.exited.then(() => ended.abort(new Error("the connection has ended")));
+  while (
+    await clock.sleep(BEAT_MS, ended.signal).then(
+      () => true,
+      () => false,
+    )
+  )
+    if (master.stdin?.writable) master.stdin.write("\n");
 }
 
 /** Prints the shell and where sessions start, after making the state folder and the variables' file (from stdin). */
