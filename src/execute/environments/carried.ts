@@ -17,10 +17,7 @@ export interface Wire {
   write(path: string, bytes: Uint8Array): Promise<void>;
   read(path: string): Promise<Uint8Array>;
   /** Rejects when it cannot be started; nothing runs then. */
-  start(
-    argv: readonly string[],
-    heard: { stdout(text: string): void; stderr(text: string): void },
-  ): Promise<Line>;
+  start(call: { argv: readonly string[]; word: string }, heard: Heard): Promise<Line>;
 }
 
 export interface Heard {

@@ -1,7 +1,6 @@
 // Which backends there are: one line each. A backend's code is loaded when it is used.
 //
-// I1. What is not built yet, or cannot work here, answers `environment.unusable` with what to do; never a silent fallback
-//     to this machine.
+// I1. What cannot work here answers `environment.unusable` with what to do; never a silent fallback to this machine.
 
 import { Fault, isFault } from "../../kernel/errors.ts";
 import type { CloudSpec } from "../../records/cloud-specs.ts";
@@ -49,7 +48,7 @@ const TABLE: Table = {
   },
   modal: cloud(async (deps, spec) => (await import("./modal.ts")).modalService(deps, spec)),
   daytona: cloud(async (deps, spec) => (await import("./daytona.ts")).daytonaService(deps, spec)),
-  vercel: notBuilt("vercel"),
+  vercel: cloud(async (deps, spec) => (await import("./vercel.ts")).vercelService(deps, spec)),
 };
 
 /** Opens an environment. Throws Fault `environment.unusable` or `environment.broken`. */
@@ -136,18 +135,5 @@ function cloud<Spec extends CloudSpec>(
       (await import("./cloud-place.ts")).openCloud(deps, spec, await service(deps, spec)),
     check: async (deps, spec) =>
       (await import("./cloud-check.ts")).checkCloud(spec, () => service(deps, spec)),
-  };
-}
-
-function notBuilt<Name extends Backend>(
-  backend: Name,
-): BackendEntry<Extract<EnvironmentSpec, { backend: Name }>> {
-  const why = `the backend ${backend} is not part of this version`;
-  const hint = "Use local, docker:IMAGE or ssh:user@host.";
-  return {
-    open: async () => {
-      throw new Fault("environment.unusable", why, { hint });
-    },
-    check: async () => ({ usable: false, why, hint }),
   };
 }

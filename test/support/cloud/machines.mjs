@@ -43,7 +43,8 @@ export class Machines {
     mkdirSync(join(machine.root, "tmp"), { recursive: true });
     if (!HAS_NAMESPACES) return;
     const walls = ["--pid", "--mount", "--fork", "--kill-child", "--mount-proc"];
-    const init = 'mount --bind "$1" /tmp && echo ready && exec sleep infinity';
+    // It reaps what ends without a parent, as a machine's first process does.
+    const init = 'mount --bind "$1" /tmp && echo ready && while :; do sleep 3600 & wait $!; done';
     machine.init = spawn("unshare", [...walls, "sh", "-c", init, "sh", join(machine.root, "tmp")], {
       env: this.#envOf(machine),
       stdio: ["ignore", "pipe", "inherit"],
