@@ -46,10 +46,11 @@ export async function countInside(
 ): Promise<number> {
   const [first, rest] = [word.slice(0, 2), word.slice(2)];
   const command = `count=0
-for file in /proc/[0-9]*/cmdline; do
-  text=$(tr '\\000' ' ' <"$file" 2>/dev/null)
+while IFS= read -r text; do
   case $text in ${where === "sleeping" ? "" : "*"}"sleep $FIRST$REST"*) count=$((count + 1)) ;; esac
-done 2>/dev/null
+done <<EOF
+$(ps -eo args 2>/dev/null || ps -o args)
+EOF
 echo $count`;
   return Number(await said(environment, command, { env: { FIRST: first, REST: rest } }));
 }
