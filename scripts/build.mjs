@@ -116,7 +116,11 @@ function cliBundle(digest) {
 
 /** The library and the watch thread: modules that share chunks. */
 const libraryBundle = {
-  entryPoints: { index: "src/index.ts", "watch-worker": "src/app/watch-worker.ts" },
+  entryPoints: {
+    index: "src/index.ts",
+    "watch-worker": "src/app/watch-worker.ts",
+    "executors/index": "src/executors.ts",
+  },
   outdir: "dist",
   splitting: true,
   format: "esm",
@@ -126,6 +130,13 @@ const libraryBundle = {
   banner: {
     js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
   },
+};
+
+/** What a home without packages of its own finds as `nightshift`: the light entry with the types of the whole. */
+const executorPackage = {
+  name: "nightshift",
+  type: "module",
+  exports: { ".": { types: "../types/index.d.ts", default: "./index.js" } },
 };
 
 /** Parts of Node that cost milliseconds to load and that most commands never use: loaded at the first use of a name. */
@@ -181,6 +192,7 @@ export async function build() {
     await esbuild.build({ ...common, ...doorBundles }),
     await esbuild.build({ ...common, ...libraryBundle }),
   ];
+  writeFileSync(join(dist, "executors", "package.json"), `${JSON.stringify(executorPackage, null, 2)}\n`);
   copyFileSync(join(root, "src/orchestrate/executors/python-worker.py"), join(dist, "python-worker.py"));
   writeFileSync(join(dist, "THIRD_PARTY_LICENSES.txt"), thirdPartyLicences(bundles));
   await writeSchemas();

@@ -93,8 +93,8 @@ async function stripByEsbuild(file: string, home: string): Promise<string | unde
 }
 
 /**
- * `import … from "nightshift"` works from a home without a package.json of its own: the home gets a link to this package,
- * unless there is something of that name already.
+ * `import … from "nightshift"` works from a home without packages of its own: the home gets a link, unless there is something
+ * of that name already.
  */
 async function offerOwnPackage(file: string, home: string): Promise<void> {
   const source = await readFile(file, "utf8");
@@ -110,10 +110,12 @@ async function offerOwnPackage(file: string, home: string): Promise<void> {
   await symlink(own, link, "dir").catch(() => {});
 }
 
+/** Its light entry: the whole of it would cost 20 MB and half a second more. */
 function ownPackage(): string | undefined {
   let folder = dirname(fileURLToPath(import.meta.url));
   for (let up = 0; up < 6; up++) {
-    if (existsSync(join(folder, "package.json"))) return folder;
+    const light = join(folder, "dist", "executors");
+    if (existsSync(join(light, "package.json"))) return light;
     folder = dirname(folder);
   }
   return undefined;

@@ -104,7 +104,10 @@ async function readModule({ context }: Room, file: FolderFile, reading: FileRead
   const exports = await loadModule(file.path, { state: file.state, home: context.home.paths.root });
   const definitions = definitionsIn(exports);
   if (definitions.length === 0)
-    reading.problems.push({ source, error: "it exports no executor; export default defineExecutor({…})" });
+    reading.problems.push({
+      source,
+      error: "it exports no executor; export default defineExecutor({…}), or let its name begin with _",
+    });
   for (const definition of definitions) {
     try {
       reading.executors.push(await executorOfDefinition(definition, { source, notes: reading.notes }));
