@@ -7,6 +7,7 @@ import type { JobView } from "../records/ledger/slots.ts";
 import { type Trigger, type TriggerEvent, triggerEventDocument, triggerText } from "../records/trigger.ts";
 import { makeDecideEvent } from "../schedule/decide-event.ts";
 import type { Context } from "./context.ts";
+import { traitsOf, withEventTraits } from "./run-traits.ts";
 
 /** A longer key, or one with other signs, is told by its digest. */
 const PLAIN_KEY = /^[\w.:@+/=-]{1,200}$/;
@@ -48,7 +49,9 @@ export async function fireEvent(context: Context, incoming: IncomingEvent): Prom
     event,
     jobIds: listening.map(({ definition }) => definition.jobId),
     now,
-    decide: makeDecideEvent(context.parseJob, trigger),
+    decide: withEventTraits(makeDecideEvent(context.parseJob, trigger), ({ definition }) =>
+      traitsOf(context, context.parseJob(definition)),
+    ),
   });
   if (answer.kind === "conflict")
     throw new Fault("input.conflict", `The key of this event was used for another one with other data.`, {

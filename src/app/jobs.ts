@@ -15,6 +15,7 @@ import { changeJob, recordDefinition, type Suspending } from "./job-changes.ts";
 import { checkDocument, joinFaults, nextSlots } from "./job-documents.ts";
 import { dryEcho, echo, type JobEcho } from "./job-echo.ts";
 import { versionConflict, withFixedTime } from "./job-editing.ts";
+import { traitsOf } from "./run-traits.ts";
 
 export interface AddOptions {
   /** Created paused, with this reason, in one step. */
@@ -151,7 +152,7 @@ export async function queueRun(
       id,
       dedupeKey: `manual/${id}`,
       attempt: 1,
-      kind: job.work.kind === "workflow" ? "workflow" : "job",
+      ...traitsOf(context, job),
       jobId: job.id,
       version: definition.version,
       parentId: undefined,

@@ -32,6 +32,7 @@ import { findJob } from "./find-job.ts";
 import { handOverFrom } from "./hand-over.ts";
 import { resolveDocument } from "./job-documents.ts";
 import { platformSettings } from "./platform-settings.ts";
+import { traitsOf, withTraits } from "./run-traits.ts";
 import { systemClock, systemRandom } from "./system.ts";
 import { systemZone } from "./system-zone.ts";
 import type { WorkTable } from "./work.ts";
@@ -160,7 +161,9 @@ function compose(parts: Parts): Context {
   const parseJob = cachedParse((definition) => parseDefinition(context, definition));
   return Object.assign(context, {
     parseJob,
-    decide: decideSafely(parseJob, log),
+    decide: withTraits(decideSafely(parseJob, log), ({ definition }) =>
+      traitsOf(context, parseJob(definition)),
+    ),
     digest: makeDigest({
       jobOf: (view) => tryParse(parseJob, view.definition),
       contextFor: (job) => context.rowsFor(job.origin),

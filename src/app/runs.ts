@@ -11,6 +11,7 @@ import type { Context } from "./context.ts";
 import { jobState, type RunDocument, runDocument, unitOf } from "./documents.ts";
 import { type ExplainFacts, type Explanation, explainRun, liveOther } from "./explain.ts";
 import { isUp } from "./nodes.ts";
+import { traitsOf } from "./run-traits.ts";
 import type { RunShowDocument, TurnDocument } from "./turn-documents.ts";
 
 export interface RunListInput {
@@ -205,8 +206,10 @@ async function jobWork(context: Context, runId: string, jobId: string): Promise<
       hint: "Add the job again, then `nightshift job run`.",
     });
   }
-  const { effects, overlap } = context.parseJob(view.definition);
-  return { jobId, version: view.definition.version, effects, isExclusive: overlap !== "allow" };
+  const job = context.parseJob(view.definition);
+  const { effects, overlap } = job;
+  const traits = traitsOf(context, job);
+  return { jobId, version: view.definition.version, effects, isExclusive: overlap !== "allow", ...traits };
 }
 
 /** Work that is no job's is in the row itself. */

@@ -146,7 +146,6 @@ function decideDue(job: ScheduledJob, { view, due, now, left }: Due): JobDecisio
           ? { startBy: now + REPLACE_WAIT_MS }
           : {}),
         effects: job.effects,
-        ...(job.work.kind === "workflow" && { isWorkflow: true }),
         // A backlog runs one at a time even where overlap is allowed (T6).
         isExclusive: job.overlap !== "allow" || isMany || choice.reason === "catchUp",
       };

@@ -46,9 +46,12 @@ export interface RunSlot {
   startBy?: Instant;
   effects: Effects;
   isExclusive: boolean;
-  /** Its work is a workflow, which may be given back after it has begun. */
-  isWorkflow?: boolean;
+  /** Default: a job's run without a queue. */
+  traits?: RunTraits;
 }
+
+/** What the kind of work means for a run's row. A `workflow` may be given back after it has begun. */
+export type RunTraits = { kind: "job" | "workflow" } & Pick<Run, "queue" | "admission">;
 
 /** One slot (`first` = `last`) or a stretch of slots that did not run: becomes one row. */
 export interface CloseSlots {

@@ -11,7 +11,7 @@ import type { JobDecision, JobView, RunSlot } from "./slots.ts";
 
 /** What an event means for one job. */
 export type EventDecision =
-  | ({ kind: "run"; startBy: Instant | undefined } & Pick<RunSlot, "effects" | "isExclusive"> &
+  | ({ kind: "run"; startBy: Instant | undefined } & Pick<RunSlot, "effects" | "isExclusive" | "traits"> &
       Pick<JobDecision, "endOpenRuns" | "cancelRuns">)
   /** A `skipped` run with this reason: nothing that came is dropped without a word. */
   | { kind: "skip"; reason: string };

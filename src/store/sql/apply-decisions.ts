@@ -128,10 +128,10 @@ function slotRow(view: JobView, slot: Instant, { id, now }: { id: string; now: I
 }
 
 function queuedRow(view: JobView, slots: RunSlot, born: { id: string; now: Instant }): RunRow {
-  const { slot, readyAt, reason, startBy, effects, isExclusive, isWorkflow } = slots;
+  const { slot, readyAt, reason, startBy, effects, isExclusive, traits } = slots;
   return {
     ...slotRow(view, slot, born),
-    ...(isWorkflow && { kind: "workflow" as const }),
+    ...traits,
     state: "queued",
     readyAt,
     reason,

@@ -23,7 +23,8 @@ const SPARE_ROWS = 50;
 /** Pages looked at in one pass before it gives up on rows that this node cannot prepare. */
 const MAX_PAGES = 10;
 
-const NO_LIVE_RUN = (run: string) =>
+/** SQL: an exclusive run whose job has no live one, or any other run. */
+export const NO_LIVE_RUN = (run: string) =>
   `(${run}."isExclusive" = 0 OR NOT EXISTS (SELECT 1 FROM "runs" AS l WHERE l."jobId" = ${run}."jobId" AND ${isLive("l")}))`;
 
 /** What a row that waits to be claimed may hold (a workflow may have begun); the rest is NULL. Reading less costs half. */

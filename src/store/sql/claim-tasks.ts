@@ -7,7 +7,7 @@
 import type { ClaimedRun, PassRequest } from "../../records/ledger/slots.ts";
 import type { TaskAdmission, TaskView } from "../../records/ledger/workflows.ts";
 import type { Run } from "../../records/run.ts";
-import { claimRuns } from "./claim-ready.ts";
+import { claimRuns, NO_LIVE_RUN } from "./claim-ready.ts";
 import { columnList, decodeRun, RUN } from "./codecs.ts";
 import type { Columns } from "./columns.ts";
 import { endOpenRuns, isLive, isPending, requestCancels } from "./endings.ts";
@@ -96,6 +96,9 @@ async function writeAdmissions(tx: Transaction, admissions: TaskAdmission["admis
 const ready = (of: string) =>
   `${of}."queue" IS NOT NULL AND ${isPending(of)} AND (${of}."state" = 'queued' OR ${of}."reason" IN ('retry','node','resources'))`;
 
+/** A run that its job holds back (overlap, a pause) must not stand before others in the queue. */
+const MAY_START = `${NO_LIVE_RUN("r")} AND (r."slot" IS NULL OR NOT EXISTS (SELECT 1 FROM "cursors" AS c WHERE c."jobId" = r."jobId" AND c."isHalted" = 1))`;
+
 /** Each queue by one step through the index. */
 async function queuesWithWaiting(tx: Transaction, { onlyRun }: PassRequest): Promise<string[]> {
   if (onlyRun !== undefined) {
@@ -122,7 +125,7 @@ async function readWaiting(tx: Transaction, queue: string, request: PassRequest)
   const own = onlyRun === undefined ? "" : ` AND (r."id" = ? OR r."rootId" = ?)`;
   const params = onlyRun === undefined ? [] : [onlyRun, onlyRun];
   const select = (more: string) =>
-    `SELECT ${columnList(RUN, "r")} FROM "runs" AS r WHERE r."queue" = ? AND ${ready("r")} AND r."readyAt" <= ?${own}${more}
+    `SELECT ${columnList(RUN, "r")} FROM "runs" AS r WHERE r."queue" = ? AND ${ready("r")} AND ${MAY_START} AND r."readyAt" <= ?${own}${more}
      ORDER BY r."rank" DESC, r."id" LIMIT ${WINDOW}`;
   const readyBy = onlyRun === undefined ? now : Number.MAX_SAFE_INTEGER;
   const first = (await tx.all(select(""), [queue, readyBy, ...params])).map(decodeRun);

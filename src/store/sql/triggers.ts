@@ -135,8 +135,8 @@ function eventRow(
   } as const;
   if (decision.kind === "skip")
     return { ...row, state: "skipped", reason: decision.reason, effects: "external", finishedAt: now };
-  const { effects, isExclusive, startBy } = decision;
-  return { ...row, state: "queued", effects, isExclusive, startBy };
+  const { effects, isExclusive, startBy, traits } = decision;
+  return { ...row, ...traits, state: "queued", effects, isExclusive, startBy };
 }
 
 async function triggerEvent(store: Store, id: string): Promise<TriggerEvent | undefined> {

@@ -9,6 +9,7 @@ import type { Claim, Run } from "../../../src/records/run.ts";
 import {
   type Bench,
   claimOne,
+  define,
   LEASE_MS,
   manualRun,
   passRequest,
@@ -251,6 +252,29 @@ function queueRules(open: () => Promise<Bench>): void {
     await Promise.all(nodes.map((ledger, index) => drain(ledger, `node-${index}`)));
 
     expect(most).toBe(3);
+  });
+
+  test("T7: a queued run whose job has a live one is not in the view; it is when that has ended", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    await define(ledger, bench, "job", { slot: undefined });
+    const first = { admission: { priority: 5, enqueuedAt: bench.now() } };
+    const ofJob = { kind: "job" as const, jobId: "job", version: 1, isExclusive: true, ...first };
+    await ledger.enqueue([queued(bench, ofJob), queued(bench, ofJob), queued(bench)]);
+    const seen: number[] = [];
+    const tasks = {
+      rated: [],
+      admit: ((view) => {
+        seen.push(view.waiting.length);
+        return upTo(1)(view);
+      }) satisfies AdmitTasks,
+    };
+    const { claimed } = await ledger.pass(passRequest(bench, { ...atOnce, tasks }));
+    await ledger.pass(passRequest(bench, { ...atOnce, tasks }));
+    expect(seen).toEqual([3, 1]);
+    await ledger.closeRuns(claimed.map(({ claim }) => succeed(bench, claim)));
+    await ledger.pass(passRequest(bench, { ...atOnce, tasks }));
+    expect(seen.at(-1)).toBe(2);
   });
 
   test("what a node cannot hold waits for resources, says so once, and starts when there are some", async () => {
