@@ -30,6 +30,16 @@ export async function registryOf(...definitions: DefinedExecutor[]): Promise<Exe
   };
 }
 
+/** The home's own executors, and the test's. */
+function beside(own: ExecutorRegistry, added: ExecutorRegistry): ExecutorRegistry {
+  return {
+    list: async () => [...(await own.list()), ...(await added.list())],
+    named: async (name) => [...(await added.named(name)), ...(await own.named(name))],
+    problems: () => own.problems(),
+    close: async () => {},
+  };
+}
+
 /** Gives back its params; `fail: text` fails. */
 export const echo = defineExecutor({
   name: "echo",
@@ -89,7 +99,8 @@ export class WorkflowBench {
       await mkdir(path, { recursive: true, mode: 0o700 });
       await writeFile(join(path, "config.yaml"), config, { mode: 0o600 });
     }
-    return new WorkflowBench(await testContext({ ...options, path }), await registryOf(echo, ...definitions));
+    const context = await testContext({ ...options, path });
+    return new WorkflowBench(context, beside(context.executors, await registryOf(echo, ...definitions)));
   }
 
   async node(options: Partial<NodeOptions> = {}): Promise<NightshiftNode> {
