@@ -13,6 +13,7 @@ import { packageSize } from "./package-size.ts";
 import { scale } from "./scale.ts";
 import { startup } from "./startup.ts";
 import { throughput, throughputPostgres } from "./throughput.ts";
+import { workflows } from "./workflows.ts";
 
 const BENCHMARKS: readonly Benchmark[] = [
   startup,
@@ -26,6 +27,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   guard,
   environments,
   models,
+  workflows,
   packageSize,
 ];
 

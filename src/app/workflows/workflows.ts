@@ -3,8 +3,10 @@
 import { Fault, isFault, sayFault } from "../../kernel/errors.ts";
 import type { WorkflowDocument } from "../../records/workflow.ts";
 import type { Context } from "../context.ts";
+import type { RunDocument } from "../documents.ts";
 import { findRun } from "../runs.ts";
 import { readJournal } from "./journal.ts";
+import { submitWorkflow } from "./submit.ts";
 import {
   type PlannedWorkflow,
   planChecked,
@@ -46,6 +48,21 @@ function itemOf({ description, tasks, params }: WorkflowDocument) {
 export async function checkWorkflow(context: Context, nameOrPath: string): Promise<PlannedWorkflow> {
   const reading = await readWorkflow(context, { file: nameOrPath });
   return planChecked({ context, executors: context.executors }, reading);
+}
+
+/**
+ * Checks and queues a run of a workflow: a name of the home's workflows/, a path, or the workflow itself as a map.
+ * Throws what `checkWorkflow` throws, and `input.invalid` for params that do not fit.
+ */
+export async function queueWorkflow(
+  context: Context,
+  workflow: string | Record<string, unknown>,
+  { params = {} }: { params?: Record<string, unknown> } = {},
+): Promise<RunDocument> {
+  const reference = typeof workflow === "string" ? { file: workflow } : { inline: workflow };
+  const deps = { context, executors: context.executors };
+  const planned = await planChecked(deps, await readWorkflow(context, reference));
+  return submitWorkflow(deps, planned, { params });
 }
 
 export const GRAPH_FORMATS = ["text", "mermaid", "svg"] as const;
