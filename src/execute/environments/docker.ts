@@ -15,7 +15,13 @@ import { cpuArgv, endArgv, numberOf } from "./end-inside.ts";
 import { clientEnv, exportsOf, travellingEnv } from "./env-file.ts";
 import { launchProcess } from "./launch-process.ts";
 import { launchTerminal } from "./launch-terminal.ts";
-import type { EnvironmentDeps, Launched, LaunchRequest, Place } from "./place.ts";
+import {
+  type EnvironmentDeps,
+  type Launched,
+  type LaunchRequest,
+  type Place,
+  RETURN_WAITS_MS,
+} from "./place.ts";
 import { ownerLabel } from "./reap-containers.ts";
 import { type ClientAnswer, lastLine, runClient } from "./run-client.ts";
 import { makeShellEnvironment } from "./shell-environment.ts";
@@ -254,8 +260,6 @@ async function closeContainer(
 }
 
 /** While an engine does not answer it may be restarting: while we live, nobody else would remove what is ours. */
-const ENGINE_WAITS_MS = [1_000, 2_000, 4_000, 8_000];
-
 async function removeContainer(
   deps: EnvironmentDeps,
   run: Docker["run"],
@@ -268,7 +272,7 @@ async function removeContainer(
     if (removed.exitCode === 0) return true;
     const state = await lookFor(run, container);
     if (state === "absent") return true;
-    const waitMs = ENGINE_WAITS_MS[turn];
+    const waitMs = RETURN_WAITS_MS[turn];
     if (state === "there" || waitMs === undefined) {
       deps.log.warn("container-not-removed", { container, error: lastLine(removed) });
       return false;

@@ -7,39 +7,43 @@
 // I3. /proc is looked through where there is one; elsewhere (macOS, BSD) `ps` with the environment is asked. That branch
 //     is written after the manuals and has not been exercised.
 
+/**
+ * A machine has hundreds of processes: one `grep` looks through all of them, where it can search past a NUL (busybox's
+ * cannot; containers have few).
+ */
 const LOOK = `mark=$1$2 self=$$ found= ticks=0
-command -v grep >/dev/null && has_grep=1 || has_grep=
+whole=$(printf 'a\\000b' | grep -F b >/dev/null 2>&1 && echo yes)
 marked() {
-  if [ -n "$has_grep" ]; then
-    grep -lszFe "$mark" /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null
+  if [ -n "$whole" ]; then
+    grep -lsF -e "$mark" /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null
     return
   fi
   for dir in /proc/[0-9]*; do
+    [ -r "$dir/environ" ] || continue
     text=$({ tr '\\000' '\\n' <"$dir/environ"; tr '\\000' '\\n' <"$dir/cmdline"; } 2>/dev/null)
     case $text in *"$mark"*) echo "$dir/" ;; esac
   done
 }
 look() {
-  found= sessions= ticks=0 bearers=
+  found= sessions= ticks=0 named=' '
   if [ ! -r /proc/self/environ ]; then
     found=$(ps -A -E -o pid=,command= 2>/dev/null | awk -v mark="$mark" -v self="$self" 'index($0, mark) && $1 != self && !/awk -v/ {print $1}')
     return
   fi
-  for path in $(marked); do
-    pid=\${path#/proc/}
-    bearers="$bearers \${pid%%/*} "
+  for file in $(marked); do
+    file=\${file#/proc/}
+    named="$named\${file%%/*} "
   done
-  [ -n "$bearers" ] || return 0
   for pass in 1 2; do
     for dir in /proc/[0-9]*; do
       pid=\${dir#/proc/}
-      [ "$pid" != "$self" ] || continue
-      case " $found " in *" $pid "*) continue ;; esac
-      if [ $pass = 1 ]; then case $bearers in *" $pid "*) ;; *) continue ;; esac; fi
+      [ "$pid" != "$self" ] && [ -r "$dir/environ" ] || continue
       { read -r line <"$dir/stat"; } 2>/dev/null || continue
       set -- \${line##*) }
       case $1 in Z | X) continue ;; esac
+      case " $found " in *" $pid "*) continue ;; esac
       if [ $pass = 1 ]; then
+        case $named in *" $pid "*) ;; *) continue ;; esac
         [ "$4" != "$pid" ] || sessions="$sessions $4 "
       else
         case $sessions in *" $4 "*) ;; *) continue ;; esac

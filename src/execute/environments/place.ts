@@ -53,6 +53,9 @@ export type CheckDeps = Pick<EnvironmentDeps, "nodeEnv" | "clock" | "variable">;
 
 export const DEFAULT_GRACE_MS = 2_000;
 
+/** Between looks whether what a place needs (an engine, a machine) has come back: a minute in all. */
+export const RETURN_WAITS_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000] as const;
+
 /** A program that was started inside. */
 export interface Launched {
   stdout: Readable;

@@ -5,17 +5,14 @@
 
 import { isFault } from "../../kernel/errors.ts";
 import type { CommandResult, Environment, ExecOptions } from "../../records/environment.ts";
-import type { EnvironmentDeps } from "./place.ts";
+import { type EnvironmentDeps, RETURN_WAITS_MS } from "./place.ts";
 
-/** How long what a lost place needs (an engine, a machine) may take to come back. */
-const WAITS_MS = [1_000, 2_000, 4_000, 8_000];
-
-/** Opens a place in a lost one's stead: refusals that say `later` are waited out, 15 s in all, unless the signal aborts. */
+/** Opens a place in a lost one's stead: refusals that say `later` are waited out for a minute, unless the signal aborts. */
 export async function openAnew(
   { clock, signal = new AbortController().signal }: Pick<EnvironmentDeps, "clock" | "signal">,
   open: () => Promise<Environment>,
 ): Promise<Environment> {
-  for (const ms of WAITS_MS) {
+  for (const ms of RETURN_WAITS_MS) {
     try {
       return await open();
     } catch (error) {

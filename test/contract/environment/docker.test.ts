@@ -131,7 +131,7 @@ cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/dev
   });
 
   test("a daemon that restarts under a command is a lost place; where repeating is safe the place comes back with it", {
-    timeout: 60_000,
+    timeout: 120_000,
   }, async () => {
     const spec = { backend: "docker", image: TEST_IMAGE, network: "none" } as const;
     const plain = await open();
