@@ -21,6 +21,7 @@ import {
 } from "../records/environment-spec.ts";
 import type { Job } from "../records/job.ts";
 import { agentTempFolder } from "./agent/temp-folder.ts";
+import { checkDepsOf } from "./check-deps.ts";
 import type { Context } from "./context.ts";
 import type { Finding } from "./diagnosis.ts";
 
@@ -104,7 +105,7 @@ async function look(
     return { ...blank, what: name, isUsable: false, why: error.message, hint: error.hint };
   }
   const what = describeEnvironment(spec);
-  const check = await checkEnvironment({ nodeEnv: context.env, clock: context.clock }, spec);
+  const check = await checkEnvironment(checkDepsOf(context), spec);
   return { ...blank, what, ...answerOf(check) };
 }
 
@@ -133,7 +134,7 @@ export async function environmentFindings(
   const { backendState } = await import("../execute/environments/backend-state.ts");
   const checked: string[] = [];
   for (const spec of SAMPLES) {
-    const state = await backendState({ nodeEnv: context.env, clock: context.clock }, spec);
+    const state = await backendState(checkDepsOf(context), spec);
     const name = spec.backend === "local" && spec.sandbox ? "local in bubblewrap" : spec.backend;
     checked.push(
       state.usable
@@ -174,6 +175,7 @@ export async function execIn(context: Context, name: string, options: ExecHere):
     const environment = await openEnvironment(
       {
         ...{ clock, log, env, nodeEnv, tempFolder, pipes, jobEnvNames: [], workdir: options.workdir },
+        variable: context.variable,
         newId: () => makeId(clock.now(), random),
         signal: options.signal,
       },

@@ -14,6 +14,8 @@ import {
   parseEnvironmentSpec,
 } from "../records/environment-spec.ts";
 import type { Job } from "../records/job.ts";
+import { checkDepsOf } from "./check-deps.ts";
+import { type Clouds, reapClouds } from "./cloud-environments.ts";
 import type { Context } from "./context.ts";
 
 /** Reads a job's environment, or a name from config.yaml. Throws `input.invalid`. */
@@ -32,7 +34,7 @@ export function isPlainLocal(spec: EnvironmentSpec): boolean {
 /** Throws `input.invalid` or `environment.unusable`, with what to do about it. */
 export async function requireEnvironment(context: Context, job: Job): Promise<EnvironmentSpec> {
   const spec = environmentOf(context, job);
-  if (!isPlainLocal(spec)) await requireUsable({ nodeEnv: context.env, clock: context.clock }, spec);
+  if (!isPlainLocal(spec)) await requireUsable(checkDepsOf(context), spec);
   return spec;
 }
 
@@ -51,14 +53,11 @@ export async function checkScriptPlace(
 }
 
 /**
- * Removes the containers, instances and sockets of nodes that died (hermes#75467), by whichever engines are installed. Returns
- * their names. An engine that does not answer has none; never throws.
+ * Removes the containers, instances, sockets and sandboxes of nodes that died (hermes#75467), by whichever engines are
+ * installed and at the services this home uses. Returns their names. Who does not answer has none; never throws.
  */
-export async function reapEnvironments({
-  env,
-  clock,
-  log,
-}: Pick<Context, "env" | "clock" | "log">): Promise<string[]> {
+export async function reapEnvironments(context: Clouds): Promise<string[]> {
+  const { env, clock, log } = context;
   const { reapContainers } = await import("../execute/environments/reap-containers.ts");
   const removed: string[] = [];
   for (const engine of enginesAlong(env.PATH))
@@ -69,7 +68,7 @@ export async function reapEnvironments({
     removed.push(...(await reapInstances({ nodeEnv: env, clock }, program)));
   }
   const { reapSocketFolders } = await import("../execute/environments/ssh-sockets.ts");
-  removed.push(...(await reapSocketFolders()));
+  removed.push(...(await reapSocketFolders()), ...(await reapClouds(context)));
   if (removed.length > 0) log.info("containers-reaped", { removed });
   return removed;
 }

@@ -141,6 +141,7 @@ function compose(parts: Parts): Context {
     scriptPlace: {
       scriptsFolder: home.paths.scriptsFolder,
       nodeEnv: options.env,
+      variable: reading.variable,
       node: { path: process.execPath, version: process.versions.node },
     },
     env: options.env,

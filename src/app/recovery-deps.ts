@@ -4,8 +4,10 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { endLeftovers } from "../execute/terminate.ts";
 import { SECOND } from "../kernel/time.ts";
+import type { Job } from "../records/job.ts";
 import { agentTempFolder } from "./agent/temp-folder.ts";
 import { makePlanUnknowns } from "./close-run.ts";
+import { endCloudsOf, mayHaveSandbox } from "./cloud-environments.ts";
 import type { Context } from "./context.ts";
 import { endContainersOf, mayHaveContainer } from "./environments.ts";
 import { changeJob } from "./job-changes.ts";
@@ -33,13 +35,15 @@ export function recoveryDeps(
       );
       return ended;
     },
-    endContainers: (taken) => {
+    async endContainers(taken) {
       // An engine that hangs must not hold up runs that never used it.
-      const contained = taken.filter((one) => mayHaveContainer(context, jobOfRunOrNothing(context, one)));
-      return endContainersOf(
-        context,
-        contained.map(({ run }) => run.id),
-      );
+      const idsWhere = (mayHave: (home: Context, job: Job | undefined) => boolean) =>
+        taken.filter((one) => mayHave(context, jobOfRunOrNothing(context, one))).map(({ run }) => run.id);
+      const ended = [
+        endContainersOf(context, idsWhere(mayHaveContainer)),
+        endCloudsOf(context, idsWhere(mayHaveSandbox)),
+      ];
+      return (await Promise.all(ended)).flat();
     },
     planUnknowns: makePlanUnknowns(context),
     quarantine: async (jobId, reason) => {

@@ -58,6 +58,8 @@ export interface ScriptPlace {
   scriptsFolder: string;
   /** The node's environment: PATH and what the allow-list takes from it. */
   nodeEnv: Readonly<Record<string, string | undefined>>;
+  /** A variable of the node or of the home's `.env`. Default: `nodeEnv` alone. */
+  variable?: (name: string) => string | undefined;
   node: NodeProgram;
 }
 

@@ -117,6 +117,7 @@ function environmentDepsOf(
     ...{ clock: deps.clock, log: ctx.log, newId: deps.newId, env, workdir, tempFolder: place.tempFolder },
     jobEnvNames: Object.keys({ ...work.env, ...work.literalEnv }),
     nodeEnv: deps.nodeEnv,
+    variable: deps.variable,
     signal: ctx.signal,
     scopeKey: place.scopeKey,
     keptFolder: place.keptFolder,

@@ -136,6 +136,7 @@ function environmentDeps(
     env,
     jobEnvNames: Object.keys(job.env),
     nodeEnv: context.env,
+    variable: context.variable,
     workdir: folders.workdir,
     tempFolder: folders.tempFolder,
     signal: ctx.signal,

@@ -1,6 +1,7 @@
 // What this machine has for a backend at all, without an image, a host or a quota: for people who wonder what to install.
 
 import type { DockerSpec, EnvironmentSpec } from "../../records/environment-spec.ts";
+import { cloudState } from "./cloud-check.ts";
 import { engineState } from "./docker-check.ts";
 import { checkEnvironment } from "./index.ts";
 import type { CheckDeps, EnvironmentCheck } from "./place.ts";
@@ -22,6 +23,10 @@ export async function backendState(deps: CheckDeps, spec: EnvironmentSpec): Prom
       if (why) return { usable: false, why, hint: "Install Apptainer." };
       return singularityState(deps);
     }
+    case "modal":
+    case "daytona":
+    case "vercel":
+      return cloudState(deps, spec);
     default:
       return checkEnvironment(deps, spec);
   }

@@ -11,7 +11,6 @@
 import { createHash } from "node:crypto";
 import { whenAborted } from "../../kernel/abort.ts";
 import { Fault, isFault, messageOf } from "../../kernel/errors.ts";
-import { parseDuration } from "../../kernel/time.ts";
 import type { CloudSpec } from "../../records/cloud-specs.ts";
 import type { Environment } from "../../records/environment.ts";
 import { formatEnvironment } from "../../records/environment-spec.ts";
@@ -28,6 +27,7 @@ import {
   type SandboxScope,
   SCOPE_LABEL,
 } from "./cloud-sandbox.ts";
+import { cloudService } from "./cloud-services.ts";
 import { cpuArgv, endArgv, numberOf } from "./end-inside.ts";
 import { exportsOf, travellingEnv } from "./env-file.ts";
 import type { EnvironmentDeps, Launched, LaunchRequest, Place, PlaceFiles } from "./place.ts";
@@ -35,12 +35,9 @@ import { ownerTag } from "./reap-sandboxes.ts";
 import { DEFAULT_CPU_SAMPLE_MS } from "./run-call.ts";
 import { makeShellEnvironment } from "./shell-environment.ts";
 
-/** Opens one. Throws Fault `environment.unusable`. The service is the environment's from now on. */
-export async function openCloud(
-  deps: EnvironmentDeps,
-  spec: CloudSpec,
-  service: CloudService,
-): Promise<Environment> {
+/** Opens one. Throws Fault `environment.unusable`. */
+export async function openCloud(deps: EnvironmentDeps, spec: CloudSpec): Promise<Environment> {
+  const service = await cloudService(deps, spec);
   const environmentId = deps.newId();
   const cloud: Cloud = {
     ...{ deps, spec, service, environmentId },
@@ -75,11 +72,6 @@ interface Cloud {
 function scopeOf({ scopeKey }: EnvironmentDeps, { persist }: CloudSpec): SandboxScope {
   if (scopeKey === undefined) return "run";
   return persist ? "kept" : "shared";
-}
-
-/** How long a sandbox may live when its spec says nothing, ms. */
-export function lifetimeMs({ timeout }: CloudSpec, defaultMs: number): number {
-  return timeout === undefined ? defaultMs : (parseDuration(timeout) ?? defaultMs);
 }
 
 async function sandboxFor(cloud: Cloud): Promise<{ sandbox: CloudSandbox; isFound: boolean }> {

@@ -9,8 +9,7 @@ import type { Daytona, Sandbox } from "@daytonaio/sdk";
 import { DAY, MINUTE } from "../../kernel/time.ts";
 import type { DaytonaSpec } from "../../records/cloud-specs.ts";
 import { type Line, makeCarrying, type Wire } from "./carried.ts";
-import { accountOf, loadPackage, lookUp } from "./cloud-account.ts";
-import { lifetimeMs } from "./cloud-place.ts";
+import { accountOf, daytonaKeys, lifetimeMs, loadPackage, lookUp } from "./cloud-account.ts";
 import {
   type CloudSandbox,
   type CloudService,
@@ -36,14 +35,12 @@ const load = () => loadPackage("daytona", () => import("@daytonaio/sdk"), "Dayto
 
 /** Throws `environment.unusable` when the SDK or a key is missing. Asks nobody. */
 export async function daytonaService(deps: CheckDeps, spec: DaytonaSpec): Promise<CloudService> {
-  const { apiKey } = accountOf(deps, "daytona", {
-    apiKey: { variable: "DAYTONA_API_KEY", given: spec.apiKey },
-  });
+  const { apiKey } = accountOf(deps, "daytona", daytonaKeys(spec));
   const target = lookUp(deps, { variable: "DAYTONA_TARGET", given: spec.target });
   const sdk = await load();
   const client = new sdk.Daytona({
     apiKey,
-    apiUrl: spec.apiUrl ?? lookUp(deps, { variable: "DAYTONA_API_URL" }) ?? ADDRESS,
+    apiUrl: lookUp(deps, { variable: "DAYTONA_API_URL", given: spec.apiUrl }) ?? ADDRESS,
     ...(target !== undefined && { target }),
     // Else it holds a socket to the service open for as long as this process lives.
     useDeprecatedPolling: true,

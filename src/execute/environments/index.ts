@@ -6,7 +6,6 @@ import { Fault, isFault } from "../../kernel/errors.ts";
 import type { CloudSpec } from "../../records/cloud-specs.ts";
 import type { Environment } from "../../records/environment.ts";
 import { type Backend, type EnvironmentSpec, formatEnvironment } from "../../records/environment-spec.ts";
-import type { CloudService } from "./cloud-sandbox.ts";
 import type { LocalOptions } from "./local.ts";
 import type { CheckDeps, EnvironmentCheck, EnvironmentDeps } from "./place.ts";
 
@@ -29,6 +28,12 @@ export interface OpenOptions extends LocalOptions {
 
 type Table = { [Name in Backend]: BackendEntry<Extract<EnvironmentSpec, { backend: Name }>> };
 
+/** Which service it is stands in cloud-services.ts. */
+const CLOUD: BackendEntry<CloudSpec> = {
+  open: async (deps, spec) => (await import("./cloud-place.ts")).openCloud(deps, spec),
+  check: async (deps, spec) => (await import("./cloud-check.ts")).checkCloud(deps, spec),
+};
+
 const TABLE: Table = {
   local: {
     open: async (deps, spec, options) => (await import("./local.ts")).openLocal(deps, spec, options),
@@ -46,9 +51,9 @@ const TABLE: Table = {
     open: async (deps, spec) => (await import("./singularity.ts")).openSingularity(deps, spec),
     check: async (deps, spec) => (await import("./singularity-check.ts")).checkSingularity(deps, spec),
   },
-  modal: cloud(async (deps, spec) => (await import("./modal.ts")).modalService(deps, spec)),
-  daytona: cloud(async (deps, spec) => (await import("./daytona.ts")).daytonaService(deps, spec)),
-  vercel: cloud(async (deps, spec) => (await import("./vercel.ts")).vercelService(deps, spec)),
+  modal: CLOUD,
+  daytona: CLOUD,
+  vercel: CLOUD,
 };
 
 /** Opens an environment. Throws Fault `environment.unusable` or `environment.broken`. */
@@ -124,16 +129,4 @@ function describeLimits({
     ...(memoryMb === undefined ? [] : [`${memoryMb} MB`]),
     ...(pids === undefined ? [] : [`${pids} processes`]),
   ];
-}
-
-/** A cloud's line: how its service is had. */
-function cloud<Spec extends CloudSpec>(
-  service: (deps: CheckDeps, spec: Spec) => Promise<CloudService>,
-): BackendEntry<Spec> {
-  return {
-    open: async (deps, spec) =>
-      (await import("./cloud-place.ts")).openCloud(deps, spec, await service(deps, spec)),
-    check: async (deps, spec) =>
-      (await import("./cloud-check.ts")).checkCloud(spec, () => service(deps, spec)),
-  };
 }

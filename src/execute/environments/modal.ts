@@ -5,16 +5,13 @@
 //     30 days that Modal keeps such images. One that is gone means a start from the environment's own image.
 // I3. The SDK takes an address only from its process's environment. Another one is put into a second client's channel.
 
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import type { App, ContainerProcess, ModalClient, Sandbox } from "modal";
 import { Fault, messageOf } from "../../kernel/errors.ts";
 import { type Clock, HOUR, MINUTE, SECOND } from "../../kernel/time.ts";
 import type { ModalSpec } from "../../records/cloud-specs.ts";
 import type { CommandExit } from "../spawn-held.ts";
-import { accountOf, loadPackage, lookUp } from "./cloud-account.ts";
-import { lifetimeMs } from "./cloud-place.ts";
+import { accountOf, hasModalFile, lifetimeMs, loadPackage, lookUp, modalKeys } from "./cloud-account.ts";
 import {
   type CloudSandbox,
   type CloudService,
@@ -43,12 +40,12 @@ const load = () => loadPackage("modal", () => import("modal"), "ModalClient");
 
 /** Throws `environment.unusable` when the SDK or a key is missing. Asks nobody. */
 export async function modalService(deps: CheckDeps, spec: ModalSpec): Promise<CloudService> {
-  const keys = keysOf(deps, spec);
+  const keys = hasModalFile(deps, spec) ? {} : accountOf(deps, "modal", modalKeys(spec));
   const sdk = await load();
   const client = connect(sdk, {
     ...keys,
-    environment: lookUp(deps, { variable: "MODAL_ENVIRONMENT" }),
-    apiUrl: spec.apiUrl ?? lookUp(deps, { variable: "MODAL_SERVER_URL" }),
+    environment: lookUp(deps, { variable: "MODAL_ENVIRONMENT", given: undefined }),
+    apiUrl: lookUp(deps, { variable: "MODAL_SERVER_URL", given: spec.apiUrl }),
   });
   const service = new ModalService(client, spec, deps.clock);
   return {
@@ -59,20 +56,6 @@ export async function modalService(deps: CheckDeps, spec: ModalSpec): Promise<Cl
     refusalOf,
     close: () => client.close(),
   };
-}
-
-/** The variables', else what Modal's own command line has written down, which the SDK reads itself. */
-function keysOf(
-  deps: CheckDeps,
-  { tokenId, tokenSecret }: ModalSpec,
-): { tokenId?: string; tokenSecret?: string } {
-  const names = {
-    tokenId: { variable: "MODAL_TOKEN_ID", given: tokenId },
-    tokenSecret: { variable: "MODAL_TOKEN_SECRET", given: tokenSecret },
-  };
-  const isBare = Object.values(names).every((of) => of.given === undefined && lookUp(deps, of) === undefined);
-  const file = deps.nodeEnv.MODAL_CONFIG_PATH || join(deps.nodeEnv.HOME ?? "/", ".modal.toml");
-  return isBare && existsSync(file) ? {} : accountOf(deps, "modal", names);
 }
 
 interface Account {

@@ -4,6 +4,8 @@ import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 import { assertNever } from "../../kernel/errors.ts";
 import type { EnvironmentSpec } from "../../records/environment-spec.ts";
+import { hasPackage, missingPackage } from "./cloud-account.ts";
+import { isCloud } from "./cloud-services.ts";
 
 /** Best first; any of them will do. Empty = none is needed. */
 export function programsOf(spec: EnvironmentSpec): readonly string[] {
@@ -25,8 +27,9 @@ export function programsOf(spec: EnvironmentSpec): readonly string[] {
   }
 }
 
-/** What this machine lacks for it, or undefined. Looks along `searchPath` and nowhere else: cheap enough for every pass. */
+/** What this machine lacks for it, or undefined. Looks along `searchPath`, or for a package: cheap enough for every pass. */
 export function missingProgram(spec: EnvironmentSpec, searchPath: string): string | undefined {
+  if (isCloud(spec)) return hasPackage(spec.backend) ? undefined : missingPackage(spec.backend).message;
   const programs = programsOf(spec);
   if (programs.length === 0 || programs.some((name) => isOnPath(name, searchPath))) return undefined;
   return `${programs.join(" or ")} is not installed`;

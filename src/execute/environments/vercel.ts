@@ -10,8 +10,7 @@ import type { Sandbox, Session } from "@vercel/sandbox";
 import { type Clock, MINUTE } from "../../kernel/time.ts";
 import type { VercelSpec } from "../../records/cloud-specs.ts";
 import { makeCarrying, type Wire } from "./carried.ts";
-import { accountOf, loadPackage } from "./cloud-account.ts";
-import { lifetimeMs } from "./cloud-place.ts";
+import { accountOf, lifetimeMs, loadPackage, vercelKeys } from "./cloud-account.ts";
 import {
   type CloudSandbox,
   type CloudService,
@@ -55,11 +54,7 @@ interface Vercel {
 
 /** Throws `environment.unusable` when the SDK or a key is missing. Asks nobody. */
 export async function vercelService(deps: CheckDeps, spec: VercelSpec): Promise<CloudService> {
-  const keys = accountOf(deps, "vercel", {
-    token: { variable: "VERCEL_TOKEN", given: spec.token },
-    teamId: { variable: "VERCEL_TEAM_ID", given: spec.teamId },
-    projectId: { variable: "VERCEL_PROJECT_ID", given: spec.projectId },
-  });
+  const keys = accountOf(deps, "vercel", vercelKeys(spec));
   const sdk = await load();
   const refusalOf = refusals(sdk);
   const account = { ...keys, ...(spec.apiUrl !== undefined && { fetch: fetchAt(spec.apiUrl) }) };
