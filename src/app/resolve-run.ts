@@ -3,8 +3,9 @@
 import { Fault } from "../kernel/errors.ts";
 import { isTerminal, type Resolution, type Run } from "../records/run.ts";
 import type { Context } from "./context.ts";
-import type { RunDocument } from "./documents.ts";
+import { type RunDocument, unitOf } from "./documents.ts";
 import { documentOf, findRun, repeatRun } from "./runs.ts";
+import { openQuestions } from "./workflows/open-questions.ts";
 
 /** What a person knows of an `unknown` run (L1, L6). `rerun` queues another attempt with the same key. */
 export async function resolveRun(
@@ -34,32 +35,45 @@ export async function resolveRun(
   return documentOf(context, run);
 }
 
-/** A task that its stopping node took along is as unknown as one that a dying node did. */
-const isQuestion = (run: Run) =>
-  run.state === "unknown" ||
-  isOpenApproval(run) ||
-  (run.parentId !== undefined && run.reason === "nodeStopped");
-
 const isOpenApproval = ({ state, reason }: Run) => state === "waiting" && reason === "approval";
 
 /** What waits for a person's word: the run itself, or the one task of a live workflow that does. Throws `input.conflict`. */
 async function questionOf(context: Context, run: Run): Promise<Run> {
-  if (isQuestion(run)) return run;
-  const { ledger } = context;
-  const isLiveWorkflow = run.kind === "workflow" && !isTerminal(run.state);
-  const [tasks, said] = isLiveWorkflow
-    ? await Promise.all([ledger.tasksOf(run.id), ledger.resolutionsOf(run.id)])
-    : [[], []];
-  const isOpen = (task: Run) => isQuestion(task) && !said.some(({ runId }) => runId === task.id);
-  const open = tasks.filter(isOpen);
+  const parent = run.parentId === undefined ? undefined : await findRun(context, run.parentId);
+  if (parent?.kind === "workflow") return taskQuestion(context, parent, run);
+  if (run.state === "unknown") return run;
+  if (run.kind === "workflow" && !isTerminal(run.state)) return onlyQuestion(context, run);
+  throw noQuestion(run, `is ${run.state}, not unknown`);
+}
+
+/** An attempt that its workflow has repeated, or settled by `onUnknown`, is no question any more. */
+async function taskQuestion(context: Context, workflow: Run, task: Run): Promise<Run> {
+  const open = await openQuestions(context, workflow.id);
+  const [said] = await context.ledger.resolutions(task.id);
+  if (said !== undefined || open.some(({ id }) => id === task.id)) return task;
+  if (task.kind === "workflow" && !isTerminal(task.state)) return onlyQuestion(context, task);
+  if (task.state !== "unknown") throw noQuestion(task, `is ${task.state}, not unknown`);
+  throw new Fault(
+    "input.conflict",
+    `run ${task.id} is unknown, and its workflow has gone on without a word`,
+    {
+      hint: `See \`nightshift run tree ${workflow.id}\`.`,
+    },
+  );
+}
+
+async function onlyQuestion(context: Context, workflow: Run): Promise<Run> {
+  const open = await openQuestions(context, workflow.id);
   const [only] = open;
   if (only && open.length === 1) return only;
-  const what =
-    open.length > 1 ? `has ${open.length} tasks that wait for a word` : `is ${run.state}, not unknown`;
-  throw new Fault("input.conflict", `run ${run.id} ${what}`, {
-    hint:
-      open.length > 1
-        ? `Name one of them: ${open.map(({ id, dedupeKey }) => `${id} (${dedupeKey.split("/").at(-1)})`).join(", ")}.`
-        : "Only unknown runs and approvals are resolved.",
+  if (!only) throw noQuestion(workflow, `is ${workflow.state}, and none of its tasks waits for a word`);
+  throw new Fault("input.conflict", `run ${workflow.id} has ${open.length} tasks that wait for a word`, {
+    hint: `Name one of them: ${open.map((task) => `${task.id} (${unitOf(task)})`).join(", ")}.`,
+  });
+}
+
+function noQuestion({ id }: Run, what: string): Fault {
+  return new Fault("input.conflict", `run ${id} ${what}`, {
+    hint: "Only unknown runs and approvals are resolved.",
   });
 }

@@ -33,6 +33,9 @@ outputs: {a: "{{ a.result }}", b: "{{ b.result }}"}
 
     await bench.node();
     const again = await gate.whenCalled(2);
+    const lost = (await bench.context.ledger.tasksOf(id)).find(({ reason }) => reason === "nodeStopped");
+    const late = resolveRun(bench.context, lost?.id ?? "", { as: "rerun" });
+    await expect(late, "what was repeated is no question").rejects.toMatchObject({ code: "input.conflict" });
     again.end("second");
     const run = await bench.ended(id);
 
