@@ -2,6 +2,7 @@
 
 import type { ExecutorRegistry } from "../../records/executor.ts";
 import type { Context } from "../context.ts";
+import type { RemoteMachines } from "../remote/remote-machines.ts";
 import type { FileReading } from "./read-folder.ts";
 import type { Executors, RegistryOptions } from "./registry.ts";
 import type { Serving } from "./room.ts";
@@ -18,6 +19,8 @@ export interface HomeExecutors extends ExecutorRegistry {
   knows(name: string): boolean | undefined;
   /** Whether a name is certainly a function of this process. */
   isInProcess(name: string): boolean;
+  /** The machines behind `remoteExecutors`, as the config is now. */
+  remotes(): Promise<RemoteMachines>;
 }
 
 export function lazyExecutors(context: () => Context, options: RegistryOptions): HomeExecutors {
@@ -44,6 +47,11 @@ export function lazyExecutors(context: () => Context, options: RegistryOptions):
     check: async (path) => (await registry()).check(path),
     knows: (name) => registered?.knows(name),
     isInProcess: (name) => Object.hasOwn(options.program, name) || (registered?.isInProcess(name) ?? false),
+    async remotes() {
+      const executors = await registry();
+      await executors.list();
+      return executors.remotes;
+    },
     close: async () => (await made)?.close(),
   };
 }

@@ -13,7 +13,7 @@ import { type Described, makeExecutor, overlaid } from "./make-executor.ts";
 import { exportedAs } from "./module-exports.ts";
 import { pythonExecutor } from "./python-executor.ts";
 import type { Room } from "./room.ts";
-import { pythonPlace, type ScanAnswer, scanPython } from "./scan-python.ts";
+import type { ScanAnswer } from "./scan-python.ts";
 
 export const CONFIG_SOURCE = "config.yaml";
 
@@ -119,18 +119,15 @@ async function openPython({ room, modules, notes }: Reads, entry: Entry<"module"
 }
 
 /** All Python modules that entries name, in one look. */
-export async function scanModules(
-  { context }: Room,
-  entries: readonly ExecutorConfig[],
-): Promise<Reads["modules"]> {
-  const { executorsFolder } = context.home.paths;
+export async function scanModules(room: Room, entries: readonly ExecutorConfig[]): Promise<Reads["modules"]> {
+  const { executorsFolder } = room.context.home.paths;
   const names = entries.flatMap(({ work }) =>
     work.kind === "module" && work.language !== "javascript" && !/\.[cm]?[jt]s$/.test(work.module)
       ? [work.module]
       : [],
   );
   const wanted = [...new Set(names)];
-  const answer = await scanPython(pythonPlace(context), {
+  const answer = await room.scan({
     files: [],
     modules: wanted.map((module) => ({ module: module.replace(/\.py$/, ""), folders: [executorsFolder] })),
   });

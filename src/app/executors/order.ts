@@ -26,8 +26,8 @@ export function settle(sources: readonly (readonly Executor[])[]): {
 }
 
 /** What tells registrations of one name apart. */
-function keyOf({ name, version, contract }: Executor): string {
-  return JSON.stringify([name, version, contract.resources]);
+function keyOf({ name, version, kind, contract }: Executor): string {
+  return JSON.stringify([name, version, contract.resources, kind === "remote"]);
 }
 
 /** A person's own `shell_exec` replaces ours, whatever its version. */

@@ -22,7 +22,7 @@ import { makeExecutor } from "./make-executor.ts";
 import { definitionsIn } from "./module-exports.ts";
 import { pythonExecutor } from "./python-executor.ts";
 import type { Room } from "./room.ts";
-import { pythonPlace, scanPython } from "./scan-python.ts";
+import type { ScanAnswer } from "./scan-python.ts";
 import { ANY_PLACE, scriptAttempt } from "./script-attempt.ts";
 
 export interface FileReading {
@@ -51,7 +51,7 @@ export async function readFolder(room: Room, before: FolderReading): Promise<Fol
     else changed.push(file);
   }
   const python = changed.filter((file) => isReadable(file) && roleOf(file) === "python");
-  const scanned = await scanPython(pythonPlace(room.context), {
+  const scanned = await room.scan({
     files: python.map(({ path }) => path),
     modules: [],
   });
@@ -65,7 +65,7 @@ export async function readOneFile(room: Room, path: string): Promise<FileReading
   if (!found) throw new Fault("input.not-found", `there is no file ${path}`, { hint: "Correct its path." });
   const file = { name: basename(path), path, ...found };
   const isPython = roleOf(file) === "python";
-  const scanned = await scanPython(pythonPlace(room.context), { files: isPython ? [path] : [], modules: [] });
+  const scanned = await room.scan({ files: isPython ? [path] : [], modules: [] });
   return readFile(room, file, scanned);
 }
 
@@ -78,7 +78,7 @@ function isReadable({ path }: FolderFile): boolean {
   }
 }
 
-type Scanned = Awaited<ReturnType<typeof scanPython>>;
+type Scanned = ScanAnswer | string;
 
 async function readFile(room: Room, file: FolderFile, scanned: Scanned): Promise<FileReading> {
   const reading: FileReading = { state: file.state, executors: [], problems: [], notes: [] };

@@ -13,16 +13,17 @@ import { makeTurns } from "../../orchestrate/executors/serial-executor.ts";
 import type { Config } from "../../records/config-document.ts";
 import type { Executor, ExecutorProblem, ExecutorRegistry } from "../../records/executor.ts";
 import type { Context } from "../context.ts";
+import { RemoteMachines } from "../remote/remote-machines.ts";
 import { scriptDeps } from "../script-work.ts";
 import type { InProcessExecutor } from "../work.ts";
 import { builtInExecutors } from "./built-in.ts";
 import { listFolder, stateOf, stateOfTree } from "./folder-files.ts";
 import { readConfigExecutors } from "./from-config.ts";
 import { settle } from "./order.ts";
-import { PythonWorkers } from "./python-workers.ts";
+import { type PythonPlace, PythonWorkers } from "./python-workers.ts";
 import { type FileReading, type FolderReading, readFolder, readOneFile } from "./read-folder.ts";
 import type { Room, Serving } from "./room.ts";
-import { pythonPlace } from "./scan-python.ts";
+import { pythonPlace, type ScanAnswer, type ScanRequest, scanPython } from "./scan-python.ts";
 
 /** What an embedding program registers, by name. */
 export type ProgramExecutors = Readonly<Record<string, InProcessExecutor | DefinedExecutor>>;
@@ -45,10 +46,14 @@ interface Table {
 }
 
 export class Executors implements ExecutorRegistry {
+  /** The machines behind `remoteExecutors`. */
+  readonly remotes: RemoteMachines;
   readonly #context: Context;
   readonly #options: RegistryOptions;
   readonly #room: Room;
   #serving: Serving | undefined;
+  /** Where the Python of that name really lies, once it has been asked. */
+  #python: { name: string; path: string } | undefined;
   #folder: FolderReading = new Map();
   #config: { state: string; config: Config } | undefined;
   #table: Table | undefined;
@@ -58,10 +63,12 @@ export class Executors implements ExecutorRegistry {
   constructor(context: Context, options: RegistryOptions) {
     this.#context = context;
     this.#options = options;
+    this.remotes = new RemoteMachines(() => this.#context);
     this.#room = {
       context,
+      scan: (request) => this.#scan(request),
       python: new PythonWorkers({
-        place: () => pythonPlace(context),
+        place: () => this.#pythonPlace(),
         commands: () => this.#room.serving().commands,
       }),
       turns: makeTurns(),
@@ -109,8 +116,21 @@ export class Executors implements ExecutorRegistry {
   }
 
   /** Ends what is kept warm; a later call warms anew. Idempotent. */
-  close(): Promise<void> {
-    return this.#room.python.close();
+  async close(): Promise<void> {
+    await Promise.all([this.#room.python.close(), this.remotes.stop()]);
+  }
+
+  #pythonPlace(): PythonPlace {
+    const place = pythonPlace(this.#context);
+    return this.#python?.name === place.python ? { ...place, python: this.#python.path } : place;
+  }
+
+  async #scan(request: ScanRequest): Promise<ScanAnswer | string> {
+    const { python } = pythonPlace(this.#context);
+    const answer = await scanPython(this.#pythonPlace(), request);
+    if (typeof answer !== "string" && answer.executable !== "")
+      this.#python = { name: python, path: answer.executable };
+    return answer;
   }
 
   async #look(): Promise<Table> {
@@ -157,12 +177,14 @@ export class Executors implements ExecutorRegistry {
       ...own,
       ...builtIn,
     ]);
-    const settled = settle([program, configured.executors, own, builtIn]);
+    const remote = this.remotes.executors(config.remoteExecutors, config.executors);
+    const settled = settle([program, configured.executors, own, remote.executors, builtIn]);
     return {
       executors: settled.executors,
       problems: [
         ...problems,
         ...configured.problems,
+        ...remote.problems,
         ...folder.flatMap((file) => file.problems),
         ...settled.problems,
         ...remoteProblems(config),
@@ -209,11 +231,8 @@ export class Executors implements ExecutorRegistry {
   }
 }
 
-function fallbackProblems(
-  { fallbackExecutors, remoteExecutors }: Config,
-  executors: readonly Executor[],
-): ExecutorProblem[] {
-  const known = new Set([...executors, ...remoteExecutors].map(({ name }) => name));
+function fallbackProblems({ fallbackExecutors }: Config, executors: readonly Executor[]): ExecutorProblem[] {
+  const known = new Set(executors.map(({ name }) => name));
   return Object.entries(fallbackExecutors).flatMap(([name, fallbacks]) =>
     [name, ...fallbacks]
       .filter((one) => !known.has(one))

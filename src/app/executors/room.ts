@@ -8,6 +8,7 @@ import type { Outcome } from "../../records/outcome.ts";
 import type { Context } from "../context.ts";
 import type { AgentOptions } from "../node-options.ts";
 import type { PythonWorkers } from "./python-workers.ts";
+import type { ScanAnswer, ScanRequest } from "./scan-python.ts";
 
 /** Runs a workflow inside the run of a task: given by who runs workflows. */
 export type RunWorkflow = (
@@ -26,6 +27,8 @@ export interface Serving {
 export interface Room {
   context: Context;
   python: PythonWorkers;
+  /** Reads Python files, by whichever Python is here. */
+  scan(request: ScanRequest): Promise<ScanAnswer | string>;
   turns: Turns;
   /** Of the node in this process; without one, what a command alone needs. */
   serving(): Serving;

@@ -19,6 +19,8 @@ export interface ScanRequest {
 export interface ScanAnswer {
   files: ScannedFile[];
   modules: { module: string; path: string | null; file: ScannedFile | null }[];
+  /** Python's own path: a name on PATH may be a shim that takes longer than Python itself. */
+  executable: string;
 }
 
 const SCAN_MS = 20 * SECOND;
@@ -48,7 +50,8 @@ function pythonEnv(nodeEnv: Context["env"]): Record<string, string> {
 
 /** Reads files. The text says why nothing could be read (no Python here). */
 export async function scanPython(place: PythonPlace, request: ScanRequest): Promise<ScanAnswer | string> {
-  if (request.files.length === 0 && request.modules.length === 0) return { files: [], modules: [] };
+  if (request.files.length === 0 && request.modules.length === 0)
+    return { files: [], modules: [], executable: "" };
   const child = spawn(place.python, [pythonWorkerFile(), "scan"], {
     cwd: place.cwd,
     env: { ...place.env },

@@ -32,7 +32,7 @@ def scan(request):
     for wanted in request.get("modules", []):
         path = find_module(wanted["module"], wanted.get("folders", []))
         modules.append({"module": wanted["module"], "path": path, "file": scan_file(path) if path else None})
-    return {"files": found, "modules": modules}
+    return {"files": found, "modules": modules, "executable": sys.executable}
 
 
 def find_module(name, folders):

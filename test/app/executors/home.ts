@@ -56,7 +56,8 @@ export async function executorHome(
   for (const [name, text] of Object.entries(options.files ?? {})) await write(name, text);
   const context = await testContext({
     path,
-    env: { ...BARE_ENV, ...options.env },
+    // A developer's `python3` may be a shim that takes seconds; the system's is Python itself.
+    env: { ...BARE_ENV, PATH: `/usr/bin:${BARE_ENV.PATH}`, ...options.env },
     clock: {
       ...systemClock,
       now: () => systemClock.now() + skippedMs,
