@@ -75,7 +75,10 @@ export interface TaskAdmission {
 export type AdmitTasks = (view: TaskView) => TaskAdmission;
 
 export interface WorkflowLedger {
-  /** `lost` = the claim is not ours any more, or the journal has grown by somebody else: nothing was written. */
+  /**
+   * `lost` = the claim is not ours any more, or the journal has grown by somebody else: nothing was written. Idempotent: a
+   * record whose answer was lost may be sent again.
+   */
   recordProgress(record: ProgressRecord): Promise<"recorded" | "lost">;
   /** Entries in order; empty = it has not begun. */
   journal(runId: string): Promise<readonly string[]>;

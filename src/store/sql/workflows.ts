@@ -52,7 +52,10 @@ export function workflowPart(store: Store): WorkflowLedger {
 async function recordProgress(store: Store, record: ProgressRecord): Promise<"recorded" | "lost"> {
   const answer = await write(store, async (tx) => {
     if (!(await holds(tx, record.claim))) return "lost";
-    if (!(await appendEntries(tx, record))) return "lost";
+    const appended = await appendEntries(tx, record);
+    if (appended === "grown") return "lost";
+    // Its answer was lost on the way: the claim is still ours, so it was we who wrote.
+    if (appended === "known") return "recorded";
     await insertTasks(tx, record);
     await endWaiting(tx, record, record.endings ?? []);
     await cancelTasks(tx, record);
@@ -72,12 +75,16 @@ async function holds(tx: Transaction, claim: Claim): Promise<boolean> {
   return row !== undefined;
 }
 
-/** False = somebody else has written meanwhile: what we know of the journal is old. */
-async function appendEntries(tx: Transaction, { claim, from, entries }: ProgressRecord): Promise<boolean> {
-  if (entries.length === 0) return true;
+/** `known` = it holds just these already. `grown` = somebody else has written meanwhile: what we know of it is old. */
+async function appendEntries(
+  tx: Transaction,
+  { claim, from, entries }: ProgressRecord,
+): Promise<"appended" | "known" | "grown"> {
+  if (entries.length === 0) return "appended";
   const { runId } = claim;
   const row = await tx.get(`SELECT count(*) AS "count" FROM "journal" WHERE "runId" = ?`, [runId]);
-  if (Number(row?.count ?? 0) !== from) return false;
+  const count = Number(row?.count ?? 0);
+  if (count !== from) return (await hasEntries(tx, { runId, from, entries, count })) ? "known" : "grown";
   await tx.run(
     `INSERT INTO "journal" ("runId", "sequence", "entry") SELECT x."runId", x."sequence", x."entry" FROM ${tx.dialect.rows("x", ENTRY)} WHERE true`,
     [
@@ -87,7 +94,19 @@ async function appendEntries(tx: Transaction, { claim, from, entries }: Progress
       ),
     ],
   );
-  return true;
+  return "appended";
+}
+
+async function hasEntries(
+  tx: Transaction,
+  { runId, from, entries, count }: { runId: string; from: number; entries: readonly string[]; count: number },
+): Promise<boolean> {
+  if (count !== from + entries.length) return false;
+  const rows = await tx.all(
+    `SELECT "entry" FROM "journal" WHERE "runId" = ? AND "sequence" >= ? ORDER BY "sequence"`,
+    [runId, from],
+  );
+  return rows.every(({ entry }, index) => entry === entries[index]);
 }
 
 async function insertTasks(tx: Transaction, { tasks = [] }: ProgressRecord): Promise<void> {
