@@ -20,13 +20,34 @@ const HELLO = `#!/bin/sh
 echo "Hello from Nightshift: run $NIGHTSHIFT_RUN_ID, slot $NIGHTSHIFT_SLOT."
 `;
 
-/** A disk watchdog every 30 seconds and a once-job ten seconds from now. Returns their ids; none if the home has jobs. */
+const HOUSE_CALL = `# Sample: looks at this machine in two ways at once, then says it in one line.
+name: house-call
+description: Disk and load of this machine.
+tasks:
+  - id: disk
+    shell: printf '%s used' "$(df -P / | awk 'NR == 2 {print $5}')"
+    effects: none
+  - id: load
+    shell: |
+      printf 'load %s' "$(uptime | sed 's/.*load average[s]*: //; s/,.*//')"
+    effects: none
+  - id: say
+    shell: printf '%s, %s' {disk.result.stdout} {load.result.stdout}
+    dependsOn: [disk, load]
+    effects: none
+outputs: {message: "This machine: {say.result.stdout}."}
+`;
+
+/**
+ * A disk watchdog every 30 seconds, a once-job ten seconds from now and a workflow five seconds later. Returns their ids;
+ * none if the home has jobs.
+ */
 export async function seedSamples(context: Context): Promise<string[]> {
   if ((await context.ledger.jobs({ includeRemoved: true, limit: 1 })).length > 0) return [];
   if ((await context.source.list()).entries.length > 0) return [];
   const { scriptsFolder } = context.home.paths;
-  await writeScript(join(scriptsFolder, "disk-watch.sh"), DISK_WATCH);
-  await writeScript(join(scriptsFolder, "hello.sh"), HELLO);
+  await writeNew(join(scriptsFolder, "disk-watch.sh"), DISK_WATCH, 0o700);
+  await writeNew(join(scriptsFolder, "hello.sh"), HELLO, 0o700);
   await addJob(context, {
     id: "disk-watch",
     name: "Disk watchdog",
@@ -43,14 +64,22 @@ export async function seedSamples(context: Context): Promise<string[]> {
     run: { script: "hello.sh" },
     effects: "none",
   });
-  return ["disk-watch", "hello"];
+  await writeNew(join(context.home.paths.workflowsFolder, "house-call.yaml"), HOUSE_CALL, 0o600);
+  await addJob(context, {
+    id: "house-call",
+    name: "House call",
+    description: "Sample. A workflow of three tasks, once, fifteen seconds after the first start.",
+    schedule: "in 15s",
+    run: { workflow: { file: "house-call" } },
+  });
+  return ["disk-watch", "hello", "house-call"];
 }
 
-/** A person's script of that name is not overwritten. */
-async function writeScript(path: string, text: string): Promise<void> {
+/** A person's file of that name is not overwritten. */
+async function writeNew(path: string, text: string, mode: number): Promise<void> {
   try {
-    await writeFile(path, text, { mode: 0o700, flag: "wx" });
-    await chmod(path, 0o700);
+    await writeFile(path, text, { mode, flag: "wx" });
+    await chmod(path, mode);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }

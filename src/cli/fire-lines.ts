@@ -52,13 +52,16 @@ export function makeFireLines(context: Context, io: Io): FireLines {
 
 async function printRun(context: Context, io: Io, runId: string): Promise<void> {
   const found = await context.ledger.run(runId);
-  if (!found || "ambiguous" in found) return;
+  // A workflow that goes back to the queue has not ended.
+  if (!found || "ambiguous" in found || found.finishedAt === undefined) return;
   const deliveries = await context.ledger.deliveries({ runId });
   const run = runDocument(found, { deliveries });
   if (io.isJson) {
     io.out(JSON.stringify({ event: "run", run }));
     return;
   }
+  // A task's end is its workflow's news: `run tree` shows it.
+  if (run.unit !== null) return;
   const slot = run.slot ? `slot ${run.slot}` : run.trigger === "manual" ? "by hand" : run.trigger;
   const outcome = run.outcome ? describeOutcome(run.outcome) : run.state;
   const where = run.deliveries.map(({ kind, target }) => {
@@ -67,7 +70,7 @@ async function printRun(context: Context, io: Io, runId: string): Promise<void> 
   });
   const went = where.length > 0 ? `  → ${where.join(", ")}` : "";
   io.out(
-    `${clock(context)}  ${run.jobId ?? run.kind}  ${slot}  ${latenessOf(run)}  took ${duration(run.durationMs)}  ${outcome}${went}`,
+    `${clock(context)}  ${run.jobId ?? run.work ?? run.kind}  ${slot}  ${latenessOf(run)}  took ${duration(run.durationMs)}  ${outcome}${went}`,
   );
 }
 

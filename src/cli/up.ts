@@ -133,7 +133,7 @@ function welcome(
   io.out(`Nightshift ${context.version} is up. Home: ${home}${url ? `  HTTP: ${url}` : ""}`);
   if (seeded.length > 0)
     io.out(
-      `Two sample jobs were added: ${seeded.join(" (every 30 s, speaks only when a disk is nearly full) and ")} (once, in ten seconds).`,
+      "Three sample jobs were added: disk-watch (every 30 s, speaks only when a disk is nearly full), hello (once, in ten seconds) and house-call (a workflow, once, in fifteen).",
     );
   io.out(
     `Look further:  nightshift --home ${home} status | job list | run list | run audit     (Ctrl-C drains)`,

@@ -31,7 +31,9 @@ test.skipIf(!canClone)(
     const fired = new Promise<void>((resolve, reject) => {
       const read = (chunk: Buffer) => {
         output += chunk.toString("utf8");
-        if (/hello {2}slot .* succeeded: Hello from Nightshift.*→ output\/hello\//.test(output)) resolve();
+        const hasFired = /hello {2}slot .* succeeded: Hello from Nightshift.*→ output\/hello\//.test(output);
+        if (hasFired && /house-call {2}slot .* succeeded: This machine: .* used, load /.test(output))
+          resolve();
       };
       child.stdout.on("data", read);
       child.stderr.on("data", read);

@@ -14,7 +14,7 @@ export const nodeCommands: readonly CommandSpec[] = [
       ["--config <file>", "use this config instead of the home's"],
       ["--validate-config", "only check the config"],
       ["--grace <duration>", "how long live runs may go on after Ctrl-C", "30s"],
-      ["--seed-samples", "on a home without jobs, add two sample jobs"],
+      ["--seed-samples", "on a home without jobs, add three sample jobs"],
     ],
     load: async () => (await import("../up.ts")).up,
   },
