@@ -8,6 +8,7 @@ import type { AgentDeps } from "./agent/agent-deps.ts";
 import { agentWork } from "./agent-work.ts";
 import type { Context } from "./context.ts";
 import { workflowInTask } from "./executors/workflow-in-task.ts";
+import { redactOutcome } from "./redact-outcome.ts";
 import { scriptWork } from "./script-work.ts";
 import { type TaskChoices, taskChoices } from "./task-choices.ts";
 import { taskWork } from "./task-work.ts";
@@ -39,19 +40,21 @@ export interface NodeWork {
 
 export function nodeWork(deps: NodeWorkDeps): NodeWork {
   const { context, commands, agent, executors = context.executors, giveUp, nodeId, nudge } = deps;
-  const choices = taskChoices({ context, nodeId, executors, nudge });
+  const choices = taskChoices({ context, nodeId, executors, nudge, onHealth: () => workflows.nudge() });
   const { orchestrator, queues } = context.config;
   const settings = (): AdmitSettings => ({ queues, maxConcurrent: orchestrator.maxConcurrentTasks });
   const taskCapacity = () => orchestrator.maxConcurrentTasks - deps.taskCount();
   const workflows = workflowsOfNode({
     ...{ context, executors, giveUp, settings, taskCapacity },
-    offlineExecutors: () => NONE_OFFLINE,
+    offlineExecutors: choices.offlineExecutors,
     chooseVersion: () => undefined,
-    call: (executor, { params, env, task }, ctx) =>
-      callExecutor(executor, {
+    call: async (executor, { params, env, task }, ctx) => {
+      const outcome = await callExecutor(executor, {
         ...{ params, env, workdir: task.workdir, environment: task.environment },
         ...{ timezone: context.zone, timeoutMs: task.timeoutMs, clock: context.clock, ctx },
-      }),
+      });
+      return redactOutcome(context.redact, outcome);
+    },
   });
   context.executors.serve({ commands, agent, workflow: workflowInTask(context, workflows.work) });
   return {
@@ -72,5 +75,3 @@ export function nodeWork(deps: NodeWorkDeps): NodeWork {
     },
   };
 }
-
-const NONE_OFFLINE: ReadonlySet<string> = new Set();

@@ -94,7 +94,7 @@ function retryWords(outcome: Outcome): string[] {
   const { code, exitCode } = outcome.error;
   return [
     "failed",
-    ...(code === "unavailable" ? ["unavailable"] : []),
+    ...(code === "unavailable" || code === "offline" ? ["unavailable"] : []),
     ...(exitCode === undefined ? [] : [`exit:${exitCode}`]),
   ];
 }

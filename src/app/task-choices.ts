@@ -1,9 +1,10 @@
-// What decides which tasks this node takes and who does them: what its machine has free.
+// What decides which tasks this node takes and who does them: what its machine has free, which others are down.
 
 import type { ExecutorRegistry } from "../records/executor.ts";
 import type { Run } from "../records/run.ts";
 import type { Context } from "./context.ts";
 import type { NodeLoop } from "./node-loops.ts";
+import { RemoteWatch } from "./remote/remote-watch.ts";
 import { ResourceKeeper } from "./resources/keeper.ts";
 import { Registrations } from "./resources/registrations.ts";
 import { WORKFLOWS_QUEUE } from "./workflows/task-rows.ts";
@@ -14,23 +15,36 @@ export interface TaskChoicesDeps {
   executors: ExecutorRegistry;
   /** A pass may find more to start. */
   nudge(): void;
+  /** An executor has gone down or come back. */
+  onHealth(): void;
 }
 
 export interface TaskChoices {
   keeper: ResourceKeeper;
   lacks(run: Run, running: readonly Run[]): string | undefined;
+  /** Executors whose every registration is on machines that are down (W5). */
+  offlineExecutors(): ReadonlySet<string>;
   loops: readonly NodeLoop[];
   /** For processes that pass once: all that a pass asks for is known. */
   prepare(): Promise<void>;
 }
 
-export function taskChoices({ context, nodeId, executors, nudge }: TaskChoicesDeps): TaskChoices {
-  const registrations = new Registrations({ registry: executors, log: context.log, onRead: nudge });
+export function taskChoices(deps: TaskChoicesDeps): TaskChoices {
+  const { context, nodeId, executors, nudge } = deps;
+  const registrations = new Registrations({
+    ...{ registry: executors, log: context.log },
+    onRead() {
+      remotes.look();
+      nudge();
+    },
+  });
+  const remotes = new RemoteWatch({ context, nodeId, onChange: deps.onHealth });
   const keeper = new ResourceKeeper({ context, nodeId, registrations, nudge });
   return {
     keeper,
     lacks: (run, running) => keeper.lacks(run, running),
-    loops: [keeper],
+    offlineExecutors: () => remotes.offline,
+    loops: [keeper, remotes],
     async prepare() {
       if (keeper.machine && registrations.isRead) return;
       const counts = await context.ledger.queueCounts();

@@ -1,6 +1,6 @@
 // The application behind the socket: guards first, then the route, then one place where errors become answers.
 //
-// I1. Nothing but `/healthz` and `/hooks`, which prove themselves, is reached without our Host, our Origin and the token, in that order (S5).
+// I1. Nothing but `/healthz`, `/health`, `/hooks` and `/execute`, which have doors of their own, is reached without our Host, our Origin and the token, in that order (S5).
 // I2. Every route is a value of the table; this file knows none of them.
 
 import { Hono, type Context as HonoContext } from "hono";
@@ -11,6 +11,7 @@ import { metricsText } from "../app/metrics-text.ts";
 import { Fault, isFault, messageOf } from "../kernel/errors.ts";
 import { readBody } from "./bodies.ts";
 import { errorDocument, statusOf } from "./errors.ts";
+import { serveExecute } from "./execute.ts";
 import {
   type OwnAddress,
   refuseInsideRun,
@@ -65,6 +66,7 @@ export function buildApi(deps: ApiDeps): Hono {
     return c.json(health, health.status === "ok" ? 200 : 503);
   });
   serveHooks(app, deps.context);
+  serveExecute(app, deps);
   app.use(async (c, next) => {
     guard(c, deps);
     await next();

@@ -40,12 +40,17 @@ export function requireOwnOrigin(
 
 /** Throws `auth.refused` unless the header carries the token. */
 export function requireToken(authorization: string | undefined, token: string): void {
-  const given = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
+  const given = tokenOf(authorization);
   if (given !== undefined && isSameSecret(given, token)) return;
   const what = authorization === undefined ? "The token is missing." : "The token is wrong.";
   throw new Fault("auth.refused", what, {
     hint: "Send Authorization: Bearer with what the home's file `token` holds.",
   });
+}
+
+/** What an Authorization header carries. */
+export function tokenOf(authorization: string | undefined): string | undefined {
+  return /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
 }
 
 /** S1: work that runs must not schedule work. Throws `auth.forbidden`. */
@@ -85,7 +90,7 @@ function bare(name: string): string {
 }
 
 /** Digests have one length, so neither the length nor the first difference shows in time (I1). */
-function isSameSecret(a: string, b: string): boolean {
+export function isSameSecret(a: string, b: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(a), digest(b));
 }

@@ -29,6 +29,15 @@ export interface HttpConfig {
   allowRunsToSchedule: boolean;
   /** Webhooks that come in, by the name in their path. */
   hooks: Readonly<Record<string, Hook>>;
+  /** Other machines that may have tasks done here, by name, beside whoever holds the home's token (S5). */
+  nodes: Readonly<Record<string, NodeAccess>>;
+}
+
+export interface NodeAccess {
+  /** A reference; resolved when used. */
+  token: string;
+  /** What it may call. Undefined = everything but `shell_exec`. */
+  executors: readonly string[] | undefined;
 }
 
 const hookSignature = () =>
@@ -44,6 +53,8 @@ const hookSignature = () =>
 
 const hook = () => z.strictObject({ secret: secretReference(), signature: z.optional(hookSignature()) });
 
+const nodeAccess = () => z.strictObject({ token: secretReference(), executors: z.optional(z.array(text())) });
+
 /** What a person may write. */
 export const httpSchema = () =>
   z.strictObject({
@@ -51,14 +62,26 @@ export const httpSchema = () =>
     bind: z.optional(text()),
     allowRunsToSchedule: z.optional(z.boolean()),
     hooks: z.optional(z.record(triggerName, hook())),
+    nodes: z.optional(z.record(triggerName, nodeAccess())),
   });
 
 /** With every default filled in. */
 export function httpOf(input: z.infer<ReturnType<typeof httpSchema>> | undefined): HttpConfig {
-  const { port = 4747, bind = "127.0.0.1", allowRunsToSchedule = false, hooks = {} } = input ?? {};
+  const {
+    port = 4747,
+    bind = "127.0.0.1",
+    allowRunsToSchedule = false,
+    hooks = {},
+    nodes = {},
+  } = input ?? {};
   const named = Object.entries(hooks).map(([name, { secret, signature = "standard" }]) => [
     name,
     { secret, signature },
   ]);
-  return { port, bind, allowRunsToSchedule, hooks: Object.fromEntries(named) };
+  const others = Object.entries(nodes).map(([name, { token, executors }]) => [name, { token, executors }]);
+  return {
+    ...{ port, bind, allowRunsToSchedule },
+    hooks: Object.fromEntries(named),
+    nodes: Object.fromEntries(others),
+  };
 }

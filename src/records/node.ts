@@ -1,6 +1,7 @@
 // A node: one running Nightshift process that fires and runs.
 
 import type { Instant } from "../kernel/time.ts";
+import type { RemoteStanding } from "./remote.ts";
 import type { MachineResources } from "./resources.ts";
 
 export interface NodeRecord {
@@ -28,4 +29,19 @@ export interface NodeRecord {
   lastError: string | undefined;
   /** Its last measurement worth telling; absent = not measured yet. */
   resources?: MachineResources | undefined;
+  /** How the machines of its remote executors stand, as far as it knows. */
+  remotes?: readonly RemoteStanding[] | undefined;
+  /** What its process holds in memory. */
+  memory?: NodeMemory | undefined;
+}
+
+/** In bytes, and in pieces by store. */
+export interface NodeMemory {
+  at: Instant;
+  rssBytes: number;
+  heapUsedBytes: number;
+  heapTotalBytes: number;
+  externalBytes: number;
+  /** By name: live runs, parsed jobs, lines of the log, … */
+  counts: Readonly<Record<string, number>>;
 }

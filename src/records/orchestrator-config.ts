@@ -5,6 +5,7 @@
 import * as z from "zod/mini";
 import { MINUTE, SECOND } from "../kernel/time.ts";
 import type { DocumentIssue } from "./document-issues.ts";
+import type { Effects } from "./job.ts";
 import { described, secretReference, text } from "./job-schema.ts";
 import type { TaskDocument } from "./workflow.ts";
 import { secondsSchema, taskRetrySchema } from "./workflow-schema.ts";
@@ -45,6 +46,10 @@ export interface RemoteExecutorConfig {
   timeoutMs: number;
   /** Undefined = the orchestrator's. */
   healthMs: number | undefined;
+  /** Asked for there; undefined = the preferred one. */
+  version: string | undefined;
+  /** What a repetition on another machine means. Undefined = what `executors:` says of it, else `external`. */
+  effects: Effects | undefined;
 }
 
 const count = () => z.int().check(z.gte(1));
@@ -96,6 +101,8 @@ export const orchestratorSchemas = () => ({
           token: z.optional(secretReference()),
           timeout: z.optional(secondsSchema()),
           healthInterval: z.optional(secondsSchema()),
+          version: z.optional(text()),
+          effects: z.optional(z.enum(["none", "idempotent", "external"])),
         }),
       ),
     ),
@@ -141,10 +148,8 @@ export function queuesOf(input: Input["queues"] = {}): QueueConfig[] {
 }
 
 export function remoteExecutorsOf(input: Input["remoteExecutors"] = []): RemoteExecutorConfig[] {
-  return input.map(({ name, url, token, timeout, healthInterval }) => ({
-    name,
-    url,
-    token,
+  return input.map(({ name, url, token, timeout, healthInterval, version, effects }) => ({
+    ...{ name, url, token, version, effects },
     timeoutMs: millisecondsOf(timeout) ?? 30 * SECOND,
     healthMs: millisecondsOf(healthInterval),
   }));

@@ -3,6 +3,7 @@
 import type { Instant } from "../kernel/time.ts";
 import type { Effects } from "./job.ts";
 import type { Outcome, Usage } from "./outcome.ts";
+import type { RemoteCaller } from "./remote.ts";
 import type { Holding } from "./resources.ts";
 import type { OnConflict, Resources } from "./workflow.ts";
 
@@ -114,6 +115,10 @@ export interface Admission {
   holds?: Holding | undefined;
   /** Which of its executor's registrations that pass chose (orchestrate/resources); absent = the preferred one. */
   registration?: string | undefined;
+  /** Somebody else takes over where its executor is down: it is not waited for. */
+  hasFallback?: boolean | undefined;
+  /** Another machine's node has it done here. */
+  caller?: RemoteCaller | undefined;
 }
 
 /** Fenced ownership of one run (law 3). Every later write carries it and is refused when the token is old. */

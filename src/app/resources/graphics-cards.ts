@@ -37,30 +37,37 @@ export interface CardProbeOptions {
 export function openCardProbe({ clock, path, patienceMs = PATIENCE_MS }: CardProbeOptions): CardProbe {
   let hanging: ChildProcess | undefined;
   let known: readonly Card[] = [];
+  let reading: Promise<CardReading> | undefined;
   const late = `nvidia-smi does not answer within ${formatDuration(patienceMs)}`;
+  const ask = async (): Promise<CardReading> => {
+    // What a stuck card had counts still: only how much of it is free is not known.
+    if (hanging) return { cards: known, problem: late };
+    const found = await findCommand("nvidia-smi", path);
+    if (found.kind !== "found")
+      return found.kind === "missing" ? { cards: [] } : { cards: known, problem: found.message };
+    const child = spawn(found.path, ARGS, { env: { PATH: path }, stdio: ["ignore", "pipe", "pipe"] });
+    hanging = child;
+    const ended = endOf(child).finally(() => {
+      hanging = undefined;
+    });
+    const text = await within(ended, { clock, patienceMs });
+    if (text === undefined) {
+      // It may not heed even this, where the driver holds it.
+      child.kill("SIGKILL");
+      child.unref();
+      return { cards: known, problem: late };
+    }
+    const cards = typeof text === "string" ? parseCards(text) : text;
+    if ("problem" in cards) return { cards: known, problem: cards.problem };
+    known = cards.cards;
+    return cards;
+  };
   return {
-    async read() {
-      // What a stuck card had counts still: only how much of it is free is not known.
-      if (hanging) return { cards: known, problem: late };
-      const found = await findCommand("nvidia-smi", path);
-      if (found.kind !== "found")
-        return found.kind === "missing" ? { cards: [] } : { cards: known, problem: found.message };
-      const child = spawn(found.path, ARGS, { env: { PATH: path }, stdio: ["ignore", "pipe", "pipe"] });
-      hanging = child;
-      const ended = endOf(child).finally(() => {
-        hanging = undefined;
+    read() {
+      reading ??= ask().finally(() => {
+        reading = undefined;
       });
-      const text = await within(ended, { clock, patienceMs });
-      if (text === undefined) {
-        // It may not heed even this, where the driver holds it.
-        child.kill("SIGKILL");
-        child.unref();
-        return { cards: known, problem: late };
-      }
-      const cards = typeof text === "string" ? parseCards(text) : text;
-      if ("problem" in cards) return { cards: known, problem: cards.problem };
-      known = cards.cards;
-      return cards;
+      return reading;
     },
     close() {
       hanging?.kill("SIGKILL");

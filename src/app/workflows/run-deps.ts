@@ -69,6 +69,12 @@ function inlineExecutor(
   return found?.isInProcess && !asksForResources(found.contract.resources) ? found : undefined;
 }
 
+/** Whether another executor comes after this one when it is down. */
+function hasFallback({ fallback, fallbackOn }: Task, executor: string | undefined): boolean {
+  const at = executor === undefined ? -1 : fallback.lastIndexOf(executor);
+  return fallbackOn.includes("offline") && at < fallback.length - 1;
+}
+
 function asksForResources({ cpu, memoryMb, gpu, gpuMemoryMb, labels }: Resources): boolean {
   return cpu + memoryMb + gpu + gpuMemoryMb > 0 || labels.length > 0;
 }
@@ -83,6 +89,7 @@ function admissionFor(
     priority: task.priority ?? priority,
     enqueuedAt: node.context.clock.now(),
     ...(executor !== undefined && { executor }),
+    ...(hasFallback(task, executor) && { hasFallback: true }),
     ...(version !== undefined && { version }),
     ...(asksForResources(task.resources) && { resources: task.resources }),
   };
