@@ -7,6 +7,7 @@ import { formatDuration, formatInstant, HOUR, type Instant, MINUTE, SECOND } fro
 import type { Job } from "../records/job.ts";
 import type { JobView } from "../records/ledger/slots.ts";
 import type { NodeRecord } from "../records/node.ts";
+import type { Run } from "../records/run.ts";
 import { backgroundFindings } from "./background/findings.ts";
 import type { Context } from "./context.ts";
 import { deliveryFindings } from "./delivery-findings.ts";
@@ -14,6 +15,7 @@ import type { Diagnosis, Finding } from "./diagnosis.ts";
 import { hookFindings } from "./hooks/hooks.ts";
 import { isStuck, isUp } from "./nodes.ts";
 import { unusedFiles } from "./unused-files.ts";
+import { openQuestions } from "./workflows/open-questions.ts";
 
 /** Nodes whose clocks differ from the ledger's by more than this are found. */
 const SKEW_MS = 5 * SECOND;
@@ -191,11 +193,11 @@ async function leftoverFindings(context: Context): Promise<Finding[]> {
     const isRepeated = (await context.ledger.attempts(run.dedupeKey)).some(
       (other) => other.attempt > run.attempt,
     );
-    if (isResolved || isRepeated) continue;
+    if (isResolved || isRepeated || (await isSettledByWorkflow(context, run))) continue;
     const todo = `Find out, then: nightshift run resolve ${run.id} --as succeeded|failed|rerun.`;
     findings.push({
       code: "runUnknown",
-      what: `Nobody knows how run ${run.id} of "${run.jobId}" ended: ${run.reason ?? ""}.`,
+      what: `Nobody knows how run ${run.id}${run.jobId === undefined ? "" : ` of "${run.jobId}"`} ended: ${run.reason ?? ""}.`,
       todo,
     });
   }
@@ -208,6 +210,13 @@ async function leftoverFindings(context: Context): Promise<Finding[]> {
     });
   }
   return findings;
+}
+
+/** A workflow settles what its journal does not ask about: by `onUnknown`, by going on, by its end. */
+async function isSettledByWorkflow(context: Context, { id, parentId }: Run): Promise<boolean> {
+  const parent = parentId === undefined ? undefined : await context.ledger.run(parentId);
+  if (!parent || "ambiguous" in parent || parent.kind !== "workflow") return false;
+  return !(await openQuestions(context, parent.id)).some((question) => question.id === id);
 }
 
 async function homeFindings(context: Context): Promise<Finding[]> {

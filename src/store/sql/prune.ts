@@ -2,7 +2,8 @@
 //
 // Runs without a job are kept as those of one job would be; they have no slots to fold.
 //
-// I1. Live rows, unresolved unknowns and open deliveries keep their whole tree.
+// I1. Live rows, unresolved unknowns and open deliveries keep their whole tree. An unknown is settled by a person, by a
+//     later attempt, and in a workflow by the workflow's own end.
 // I2. Fold, tombstone and delete are one transaction; a crash in between repeats nothing and loses nothing.
 
 import { DAY, type Instant } from "../../kernel/time.ts";
@@ -98,7 +99,9 @@ async function prunableRoots(tx: Transaction, jobId: string | undefined, from: s
     `SELECT r."id" FROM "runs" AS r WHERE ${sql} AND r."id" <= ? AND r."parentId" IS NULL AND NOT EXISTS (
        SELECT 1 FROM "runs" AS t WHERE (t."id" = r."id" OR (t."rootId" = r."id" AND t."parentId" IS NOT NULL)) AND (
          ${isOpen("t")}
-         OR (t."state" = 'unknown' AND NOT EXISTS (SELECT 1 FROM "resolutions" AS s WHERE s."runId" = t."id"))
+         OR (t."state" = 'unknown' AND NOT (r."kind" = 'workflow' AND t."parentId" IS NOT NULL)
+             AND NOT EXISTS (SELECT 1 FROM "runs" AS a WHERE a."dedupeKey" = t."dedupeKey" AND a."attempt" > t."attempt")
+             AND NOT EXISTS (SELECT 1 FROM "resolutions" AS s WHERE s."runId" = t."id"))
          OR EXISTS (SELECT 1 FROM "deliveries" AS d WHERE d."runId" = t."id" AND d."state" IN ('queued','sending'))))
      ORDER BY r."id" LIMIT ?`,
     [...params, from, TREES_PER_TRANSACTION],

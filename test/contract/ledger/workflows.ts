@@ -138,12 +138,18 @@ function journalRules(open: () => Promise<Bench>): void {
     );
   });
 
-  test("L8: a pruned workflow takes its journal along", async () => {
+  test("L8: a pruned workflow takes its journal along, and a task's unknown attempt that it has settled", async () => {
     const bench = await open();
     const ledger = await bench.open();
     const { run, claim } = await startWorkflow(ledger, bench);
-    await ledger.recordProgress({ claim, now: bench.now(), from: 0, entries: ["{}"] });
+    const lost: NewTask = {
+      ...taskOf(bench, run, "a"),
+      ...{ state: "unknown", reason: "its node died", outcome: { state: "unknown", why: "its node died" } },
+      ...{ startedAt: bench.now(), finishedAt: bench.now() },
+    };
+    await ledger.recordProgress({ claim, now: bench.now(), from: 0, entries: ["{}"], tasks: [lost] });
     await ledger.closeRuns([succeed(bench, claim)]);
+    await bench.advance(1);
     await ledger.enqueue([manualRun(bench)]);
 
     await ledger.prune({ rootRunsPerJob: 1, eventsKept: 100, now: bench.now() });
