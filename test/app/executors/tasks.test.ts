@@ -1,9 +1,7 @@
 // Tasks of jobs: checked when the job is made, run by what their executor promises, told as it deserves.
 
 import { describe, expect, test } from "vitest";
-import { addJob, queueRun } from "../../../src/app/jobs.ts";
-import { tickOnce } from "../../../src/app/node.ts";
-import { showRun } from "../../../src/app/runs.ts";
+import { addJob } from "../../../src/app/jobs.ts";
 import { executorHome } from "./home.ts";
 
 describe("a job with a task", () => {
@@ -24,23 +22,6 @@ describe("a job with a task", () => {
       message: 'check: host is missing; add it. unknown parameter "hots"; did you mean "host"?',
     });
     await expect(add("check", { host: "x" })).resolves.toBeDefined();
-  });
-
-  test("an executor that has gone by the time it is wanted blocks the run with a sentence, and says why it has gone", async () => {
-    const home = await executorHome({ files: { "executors/here.sh": "#!/bin/sh\n" } });
-    await addJob(home.context, { id: "a", run: { task: { executor: "here" } } });
-    await home.write("executors/here.sh", "#!/bin/sh\n# nightshift: tiemout=5\n");
-    home.later();
-
-    const { id } = await queueRun(home.context, "a");
-    await tickOnce(home);
-
-    expect(await showRun(home.context, id)).toMatchObject({
-      state: "blocked",
-      outcome: {
-        error: { message: expect.stringMatching(/no executor "here".*here\.sh:2: unknown key "tiemout"/) },
-      },
-    });
   });
 
   test("retries and the time limit of its executor hold where the job says nothing; the job's word wins", async () => {
