@@ -128,7 +128,9 @@ async function syncCosts(side: Pick<Side, "name" | "spec" | "nodeEnv">): Promise
 }
 
 async function runAll(setup: Setup): Promise<Result[]> {
-  const shell = () => run("bash", ["-c", "echo hi"]);
+  // The same variables as ours: a BASH_ENV of whoever measures would be measured too.
+  const env = { PATH: process.env.PATH ?? "", HOME: tmpdir() };
+  const shell = () => run("bash", ["--noprofile", "--norc", "-c", "echo hi"], { env });
   const local: Side = { name: "local", spec: { backend: "local" }, nodeEnv: process.env, bare: shell };
   return [await compare(local, setup), ...(await inDocker(setup)), ...(await overSsh(setup))];
 }
