@@ -17,6 +17,7 @@ import {
   type WorkflowHome,
   workflowHome,
 } from "./workflow-home.ts";
+import { workflowStorm } from "./workflow-storm.ts";
 
 const shell = (unit: string, rest?: string) => JSON.stringify(deed(unit, rest));
 
@@ -120,3 +121,13 @@ async function untilAsked(home: WorkflowHome, rowId: string): Promise<string> {
   });
   return body;
 }
+
+test.skipIf(!hasPython())(
+  "L6, L9: after five kills at random moments journals, rows and deeds agree, and no task was done twice [needs python3]",
+  { timeout: 180_000 },
+  async () => {
+    const seed = Date.now() % 1_000_000;
+    const { taskDeeds } = await workflowStorm(await workflowHome(), { kills: 5, seed });
+    expect(taskDeeds.length, `seed ${seed}`).toBeGreaterThan(40);
+  },
+);
