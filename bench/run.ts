@@ -5,6 +5,7 @@ import { agentRuns } from "./agent-runs.ts";
 import { agents } from "./agents.ts";
 import { burst } from "./burst.ts";
 import { environments } from "./environments.ts";
+import { executors } from "./executors.ts";
 import { guard } from "./guard.ts";
 import { latency } from "./latency.ts";
 import type { Benchmark, Result } from "./measure.ts";
@@ -27,6 +28,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   guard,
   environments,
   models,
+  executors,
   workflows,
   packageSize,
 ];

@@ -1,4 +1,5 @@
-// What Nightshift promises about time, definitions, the ledger, the outbox, safety and its surfaces: one line a rule.
+// What Nightshift promises about time, definitions, the ledger, the outbox, safety, tasks, graphs and its surfaces: one line
+// a rule. G are the rules of graphs, in the order of docs/workflows.md.
 // docs/semantics.md and the tests cite these ids; test/meta/requirements.test.ts fails when one has no test.
 //
 // I1. A rule is a sentence that a test can break. `learnedFrom` names the complaints about other systems that it answers.
@@ -132,4 +133,55 @@ export const requirements = {
   U2: { states: "A run by hand uses up no slot, runs where a node is up or here, and keeps its output." },
   U3: { states: "A script before an agent decides whether it wakes, and its failure is told, not hidden." },
   U4: { states: "A job names its model, and a prompt too large to send is refused with its largest part." },
+  W1: {
+    states:
+      "A workflow file is a graph and nothing else: no schedule, no recipients; one expression language, known spellings.",
+  },
+  W2: { states: "The seed's own workflow and config files are read and run as they are written there." },
+  W3: { states: "What a task leaves out is filled in with the seed's defaults; bare numbers are seconds." },
+  W4: {
+    states:
+      "A queue's width is its ceiling and its share, for all nodes of a store together; nobody waits for ever.",
+  },
+  W5: {
+    states: "An executor that is known to be down is passed over at once; what no machine can do is refused.",
+  },
+  W6: { states: "Runs share an environment by its scope, and never use it at once where it is shared." },
+  W7: { states: "An event starts a job once, whatever brought it." },
+  G1: {
+    states:
+      "`dependsOn` waits for all; a transition activates its target, which starts at most once and is never a root.",
+  },
+  G2: { states: "The seed's line decides and alerts as it says, also where the sound analysis has failed." },
+  G3: {
+    states:
+      "A failure that led to a task that ran is handled; the run's state follows from failures that were not.",
+  },
+  G4: { states: "A skip travels on as a skip, a failure skips what needed the task; reasons are on record." },
+  G5: { states: "Circles, and references to what is not upstream, are refused before anything runs." },
+  G6: {
+    states: "Retries repeat one executor, then fallbacks get attempts of their own; each attempt is a row.",
+  },
+  G7: {
+    states: "A time limit ends the attempt with all that it started, and does not count the time in the queue.",
+  },
+  G8: {
+    states:
+      "Resources are reserved as declared and compared with what is free; what does not fit says what is missing.",
+  },
+  G9: { states: "After a cancel handlers and `finally` run, and only then the run is cancelled." },
+  G10: {
+    states:
+      "After a crash a run goes on from its last task that ended; declared effects decide about the one in flight.",
+    learnedFrom: ["dagu#1103", "dagu#2040", "dagu#2298"],
+  },
+  G11: { states: "A retry keeps its idempotency key and raises its attempt number." },
+  G12: {
+    states: "A result is JSON and keeps its types; `status: error` in it fails the task, `warning` marks it.",
+    learnedFrom: ["dagu#231", "dagu#917"],
+  },
+  G13: {
+    states: "A reference that cannot be filled is an error, never text that a shell is given.",
+    learnedFrom: ["dagu#2739"],
+  },
 } satisfies Record<string, Requirement>;

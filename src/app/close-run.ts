@@ -1,5 +1,6 @@
 // From an outcome to a closing: archive the output, plan state and next attempt, settle what people are told.
 
+import { join } from "node:path";
 import { digestUnknowns } from "../deliver/digest.ts";
 import { type SettledRun, settleRun } from "../deliver/settle.ts";
 import { messageOf } from "../kernel/errors.ts";
@@ -15,6 +16,7 @@ import type { OutputFiles } from "../store/files/output-files.ts";
 import type { Context } from "./context.ts";
 import { eventsOfRun } from "./events-of-run.ts";
 import { jobOfRunOrNothing } from "./job-of-run.ts";
+import { makeKeepMedia } from "./keep-media.ts";
 import type { LiveRun } from "./live-run.ts";
 import { type ClosingPlan, planClosing } from "./plan-closing.ts";
 import type { EndedRun, RecoveryDeps, UnknownPlan, UnknownPlans } from "./recovery.ts";
@@ -25,8 +27,13 @@ const NO_RETRY = { max: 0, delayMs: 0, backoff: 1, maxDelayMs: 0, on: [], notOn:
 
 /** The runner's `planClose`. The file is whole before the closing names it (U2); a disk that cannot take it fails no run. */
 export function makePlanClose(context: Context, files: OutputFiles): CloseRun {
-  return async ({ live, outcome, finishedAt }) => {
+  const keepMedia = makeKeepMedia(context);
+  return async ({ live, outcome: ended, finishedAt }) => {
     const { run } = live.claimed;
+    // Work that keeps its files itself has done so; the others' folder is looked into as long as it is there.
+    const folder = join(context.home.paths.workspacesFolder, run.id);
+    const source = { kind: "folders", cwd: folder, folders: [folder], redact: context.redact } as const;
+    const outcome = await keepMedia(ended, source, run);
     const { usage, ...bare } = outcome;
     const plan = await planFor(context, { run, outcome, job: live.job, hasBegun: live.hasBegun, finishedAt });
     const outputFile = await archive(context, files, { live, outcome, plan, finishedAt });

@@ -60,7 +60,11 @@ export async function testTarget(
   const rows = rowsFor(context, target, text);
   const documents: TestDocument[] = [];
   for (const row of rows) {
-    const result = await sendRow({ adapters: context.platforms, clock: context.clock }, row, signal);
+    const result = await sendRow(
+      { adapters: context.platforms, clock: context.clock, root: context.home.paths.root },
+      row,
+      signal,
+    );
     const receipt = result.kind === "delivered" ? result.receipt : undefined;
     documents.push({
       target: displayTarget(row.target),
@@ -92,7 +96,7 @@ export function renderFor(context: Context, target: string, text: string): Rende
   return rowsFor(context, target, text).map((row) => {
     const { target: address, part, body } = row;
     const adapter = adapterFor(context.platforms, address);
-    const request = { ...row, idempotencyKey: "0".repeat(40), attempt: 1 };
+    const request = { ...row, media: undefined, idempotencyKey: "0".repeat(40), attempt: 1 };
     return {
       target: displayTarget(address),
       part: part + 1,

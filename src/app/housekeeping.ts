@@ -3,6 +3,7 @@
 import { sweepWorkspaces } from "../execute/workspace.ts";
 import { messageOf } from "../kernel/errors.ts";
 import { DAY, HOUR, MINUTE } from "../kernel/time.ts";
+import { type MediaFiles, openMediaFiles } from "../store/files/media-files.ts";
 import { JOBLESS_FOLDER, type OutputFiles } from "../store/files/output-files.ts";
 import { agentTempFolder } from "./agent/temp-folder.ts";
 import type { Context } from "./context.ts";
@@ -23,6 +24,7 @@ const TEMP_KEPT_MS = HOUR;
 export class Housekeeping {
   readonly #context: Context;
   readonly #files: OutputFiles;
+  readonly #media: MediaFiles;
   readonly #repeating: Repeating;
   #sweptAtMs: number;
   #reaping: Promise<void> | undefined;
@@ -30,6 +32,8 @@ export class Housekeeping {
   constructor(context: Context, files: OutputFiles) {
     this.#context = context;
     this.#files = files;
+    const { home, config } = context;
+    this.#media = openMediaFiles({ root: home.paths.root, maxBytes: config.limits.mediaBytes });
     this.#sweptAtMs = context.clock.monotonicMs();
     this.#repeating = new Repeating({
       ...context,
@@ -77,6 +81,7 @@ export class Housekeeping {
     if (clock.monotonicMs() - this.#sweptAtMs < SWEEP_MS) return;
     this.#sweptAtMs = clock.monotonicMs();
     await this.#files.sweep((files) => ledger.knownOutputFiles(files), now);
+    await this.#media.sweep((files) => ledger.knownMediaFiles(files), now);
     const jobIds = (await ledger.jobs()).map(({ definition }) => definition.jobId);
     for (const folder of [...jobIds, JOBLESS_FOLDER]) await this.#files.keepNewest(folder, outputFiles);
     await this.#sweepFolders(now);

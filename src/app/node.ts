@@ -153,7 +153,12 @@ class Node implements NightshiftNode {
       onClaimed: (claimed) => this.#runner.accept(claimed),
       onPass: (result) => this.#onPass(result),
     });
-    this.#outbox = new Outbox({ ...deps, adapters: context.platforms, deadNodes: () => this.#deadNodes() });
+    this.#outbox = new Outbox({
+      ...deps,
+      root: context.home.paths.root,
+      adapters: context.platforms,
+      deadNodes: () => this.#deadNodes(),
+    });
     this.#definitions = new DefinitionWatch(context, () => this.#scheduler.nudge());
     this.#loops = [
       ...nodeLoops(context, { files, leaseMs: deps.leaseMs, recover: () => this.#recover() }),
@@ -216,7 +221,10 @@ class Node implements NightshiftNode {
   #passUntilIdle(done: Counted | undefined, onlyRun?: string): Promise<void> {
     return passUntilIdle({
       ...{ context: this.#context, runner: this.#runner },
-      passOnce: () => this.#scheduler.passOnce(onlyRun),
+      passOnce: async () => {
+        await this.#choices.prepare();
+        return this.#scheduler.passOnce(onlyRun);
+      },
       onPassed: ({ result }) => done && count(done, result),
     });
   }

@@ -16,6 +16,7 @@ import type { RunContext } from "../records/run-context.ts";
 import { agentTempFolder, keptFolder } from "./agent/temp-folder.ts";
 import type { Context } from "./context.ts";
 import { environmentOf, isPlainLocal } from "./environments.ts";
+import { makeKeepMedia } from "./keep-media.ts";
 import { isRepeatable } from "./plan-closing.ts";
 import { triggerOfRun } from "./trigger-of-run.ts";
 import { type DoWork, preflightFailure } from "./work.ts";
@@ -34,6 +35,7 @@ export function scriptDeps(context: Context, pipes: PipePool | undefined): Scrip
     marks: makeMarkIndex(clock),
     locks: makeScopeLocks(),
     probeWalls: makeWallsProbe(),
+    keepMedia: makeKeepMedia(context),
     ...(pipes && { pipes }),
   };
 }

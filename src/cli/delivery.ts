@@ -54,6 +54,10 @@ function deliveryText(delivery: DeliveryDocument): string {
     ["delivery", delivery.id],
     ["kind", delivery.kind],
     ["target", delivery.target],
+    [
+      "file",
+      delivery.media && `${delivery.media.name}, ${delivery.media.bytes} bytes, ${delivery.media.file}`,
+    ],
     ["state", delivery.state],
     ["tries", String(delivery.attempts)],
     ["job", delivery.jobId],

@@ -2,13 +2,16 @@
 //
 // I1. A key is made of what the message is about, its kind, its target and its part (O1): the same message is put once.
 // I2. Redaction comes before splitting, or a secret could hide on the seam.
-// I3. A message that had to be cut is kept whole in `local`, and says where.
+// I3. A message that had to be cut is kept whole in `local`, and says where; so is a file that a target does not take.
+// I4. The text comes first, each file is a row of its own behind it: a file that fails takes nothing from the text.
 
 import { createHash } from "node:crypto";
 import type { Redact } from "../kernel/redact.ts";
 import type { DeliveryKind, NewDelivery, Target, TargetSelector } from "../records/delivery.ts";
 import type { AlertLimits } from "../records/incident.ts";
+import type { OutcomeMedia } from "../records/media.ts";
 import { adapterFor } from "./adapter-table.ts";
+import { planMedia } from "./media-plan.ts";
 import { LOCAL, type Route, type RouteContext, route, type Unresolved } from "./route.ts";
 import { splitParts } from "./split.ts";
 
@@ -20,6 +23,8 @@ export interface Message {
   jobId: string | undefined;
   selectors: readonly TargetSelector[];
   text: string;
+  /** Files that go out with it. */
+  media?: OutcomeMedia | undefined;
 }
 
 export interface RowContext {
@@ -44,15 +49,17 @@ export function routedRows(
   context: RowContext,
 ): NewDelivery[] {
   const text = context.redact(message.text);
+  const { kept = [], refused = [] } = message.media ?? {};
   // An empty message would be "delivered" as nothing: fail closed.
-  if (text.trim() === "") return [];
+  if (text.trim() === "" && kept.length + refused.length === 0) return [];
   const live = targets.map((target) => liveRows(message, { target, text }, context));
-  const needsWhole = live.some(({ isCut }) => isCut) && !targets.some(({ text }) => text === LOCAL.text);
+  const isMissing = live.some(({ isCut, needsLocal }) => isCut || needsLocal);
+  const needsWhole = isMissing && !targets.some(({ text: address }) => address === LOCAL.text);
   const whole = needsWhole ? liveRows(message, { target: LOCAL, text }, context).rows : [];
   return [
     ...live.flatMap(({ rows }) => rows),
     ...whole,
-    ...unresolved.map((entry) => deadRow(message, entry, text)),
+    ...unresolved.map((entry) => deadRow(message, entry, text || kept.map(({ name }) => name).join("\n"))),
   ];
 }
 
@@ -70,29 +77,35 @@ function liveRows(
   message: Omit<Message, "selectors">,
   { target, text }: { target: Target; text: string },
   context: RowContext,
-): { rows: NewDelivery[]; isCut: boolean } {
+): { rows: NewDelivery[]; isCut: boolean; needsLocal: boolean } {
   const adapter = adapterFor(context.route.adapters, target);
-  if (!adapter) return { rows: [], isCut: false };
-  const parts = splitParts(text, {
+  if (!adapter) return { rows: [], isCut: false, needsLocal: false };
+  const { sent, notes, needsLocal } = planMedia(adapter, target, message.media);
+  const said = [text, context.redact(notes.join("\n"))].filter((part) => part.trim() !== "").join("\n\n");
+  const parts = splitParts(said, {
     maxLength: adapter.maxLength,
     lengthOf: adapter.lengthOf && ((body) => adapter.lengthOf?.(body) ?? body.length),
     cutNote: cutNote(message),
   });
-  const isCut = parts.reduce((length, { slice }) => length + slice.length, 0) < text.length;
-  const rows = parts.map(
-    ({ body }, part): NewDelivery => ({
+  const isCut = parts.reduce((length, { slice }) => length + slice.length, 0) < said.length;
+  const contents = [
+    ...parts.map(({ body }) => ({ body })),
+    ...sent.map((media) => ({ body: context.redact(media.caption ?? media.name), media })),
+  ];
+  const rows = contents.map(
+    (content, part): NewDelivery => ({
       key: deliveryKey(message.subject, message.kind, target, part),
       runId: message.runId,
       jobId: message.jobId,
       kind: message.kind,
       target,
       part,
-      body,
+      ...content,
       repeatability: adapter.repeatability,
       state: "queued",
     }),
   );
-  return { rows, isCut };
+  return { rows, isCut, needsLocal };
 }
 
 function cutNote({ runId }: Omit<Message, "selectors">): string {

@@ -39,6 +39,8 @@ export interface OutboxDeps {
   random: Random;
   log: Log;
   nodeId: string;
+  /** The home's folder, which files are named from. */
+  root: string;
   /** Applied to platforms' answers before they are kept. */
   redact: Redact;
   /** Nodes known to be dead on this host (L4). Default: none, leases decide. */
@@ -178,7 +180,7 @@ export class Outbox {
 
   /** Sends unless its platform is to be waited for, and says what that means for the row. */
   async #attempt(row: Delivery, takenAtMs: number, work: typeof sendRow): Promise<DeliveryClosing> {
-    const { adapters, clock } = this.#deps;
+    const { adapters, clock, root } = this.#deps;
     const passing = passingOf(adapterFor(adapters, row.target), row.target);
     const isNew = work === sendRow;
     const wait = isNew && passing ? await this.#wait(passing) : undefined;
@@ -186,7 +188,7 @@ export class Outbox {
     const heldMs = clock.monotonicMs() - takenAtMs;
     if (isNew && heldMs > MAX_HELD_MS)
       return decideWait(row, { afterMs: 0, why: "held too long before sending" }, clock.now());
-    const result = await work({ adapters, clock }, row, this.#ending.signal);
+    const result = await work({ adapters, clock, root }, row, this.#ending.signal);
     // A dead owner's row passed no gate, and what is said of it says nothing of its platform: nobody may have been asked.
     if (isNew && passing) this.#gates.note(passing, result, clock.monotonicMs());
     const clean = "error" in result ? { ...result, error: this.#deps.redact(result.error) } : result;

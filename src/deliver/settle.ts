@@ -9,6 +9,7 @@ import type { NewDelivery } from "../records/delivery.ts";
 import type { Incident, IncidentFacts } from "../records/incident.ts";
 import type { Job } from "../records/job.ts";
 import type { Settlement } from "../records/ledger/claims.ts";
+import { withoutMediaLines } from "../records/media.ts";
 import type { Outcome } from "../records/outcome.ts";
 import type { Run } from "../records/run.ts";
 import { causeOf } from "./cause.ts";
@@ -57,8 +58,9 @@ function settleSuccess(input: SettleInput, context: RowContext): SettledRun {
   }
   const isSilent = outcome.state === "succeeded" && outcome.isSilent;
   if (!isSilent) {
-    const text = outcome.output ?? "";
-    const message = messageOf(run, "result", { selectors: job.deliver, text });
+    const { output = "", media } = outcome;
+    const text = media ? withoutMediaLines(output) : output;
+    const message = messageOf(run, "result", { selectors: job.deliver, text, media });
     const results = rowsOf(message, context);
     deliveries.push(...results, ...mirrorRows({ ...message, title: job.name }, results, context));
   }
@@ -137,7 +139,7 @@ function withIncidents(incidents: readonly Incident[]): Pick<Settlement, "incide
 function messageOf(
   run: Run,
   kind: "result" | "alert" | "recovery",
-  content: Pick<Message, "selectors" | "text">,
+  content: Pick<Message, "selectors" | "text" | "media">,
 ): Message {
   const subject = kind === "result" ? run.dedupeKey : `${run.dedupeKey}@${run.attempt}`;
   return { subject, kind, runId: run.id, jobId: run.jobId, ...content };

@@ -1,20 +1,30 @@
 // One try of one row: choose the adapter, send within the time a lease allows, and never guess about a cut (O3).
 //
 // I1. An adapter that throws, or hangs beyond its abort, has told us nothing: what it may have sent counts as unknown.
+// I2. A file that its platform refuses, or that is gone, is named instead of sent: nothing arrived, so nothing is doubled.
 
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import { linkAbort, whenAborted } from "../kernel/abort.ts";
 import { messageOf } from "../kernel/errors.ts";
 import { type Clock, SECOND } from "../kernel/time.ts";
 import type { Adapter, Delivery, SendRequest, SendResult } from "../records/delivery.ts";
+import { MEDIA_LEASE_FACTOR } from "../records/ledger/outbox.ts";
+import { formatBytes, type Media } from "../records/media.ts";
 import { type AdapterTable, adapterFor, whyUnsendable } from "./adapter-table.ts";
 import { keyDigest } from "./outbox-rows.ts";
 
 /** Shorter than the lease, so that a closing follows while the row is still ours. */
 export const SEND_TIMEOUT_MS = 40 * SECOND;
 
+/** A file takes its time; its row's lease is as much longer (records/ledger/outbox.ts). */
+const MEDIA_TIMEOUT_MS = SEND_TIMEOUT_MS * MEDIA_LEASE_FACTOR;
+
 export interface TryDeps {
   adapters: AdapterTable;
   clock: Clock;
+  /** The home's folder, which files are named from. */
+  root: string;
 }
 
 /** Sends a row that was never sent under this token. Never throws. */
@@ -22,9 +32,50 @@ export async function sendRow(deps: TryDeps, row: Delivery, signal: AbortSignal)
   const adapter = adapterFor(deps.adapters, row.target);
   const why = whyUnsendable(deps.adapters, row.target);
   if (!adapter || why !== undefined) return { kind: "refused", error: `notConfigured: ${why}` };
-  const result = await bounded(deps.clock, signal, (limited) => adapter.send(requestOf(row), limited));
+  const result = row.media
+    ? await sendMedia(deps, adapter, { row, media: row.media }, signal)
+    : await send(deps, adapter, requestOf(row), signal);
   if (result.kind !== "unknown" || row.repeatability !== "probe") return result;
   return (await probeRow(deps, adapter, row, signal)) ?? result;
+}
+
+function send(
+  { clock }: TryDeps,
+  adapter: Adapter,
+  request: SendRequest,
+  signal: AbortSignal,
+): Promise<SendResult> {
+  return bounded({ clock, isMedia: request.media !== undefined }, signal, (limited) =>
+    adapter.send(request, limited),
+  );
+}
+
+/** (I2) A file that is refused is named instead. */
+async function sendMedia(
+  deps: TryDeps,
+  adapter: Adapter,
+  { row, media }: { row: Delivery; media: Media },
+  signal: AbortSignal,
+): Promise<SendResult> {
+  const request = requestOf(row);
+  const path = join(deps.root, media.file);
+  const why = await whyNotThere(path, media);
+  const result: SendResult =
+    why === undefined
+      ? await send(deps, adapter, { ...request, media: { ...media, path } }, signal)
+      : { kind: "refused", error: why };
+  if (result.kind !== "refused") return result;
+  const body = `Not sent: ${media.name} (${formatBytes(media.bytes)}): ${result.error}. It is kept on the node: ${media.file}.`;
+  const named = await send(deps, adapter, { ...request, body }, signal);
+  if (named.kind !== "delivered") return named.kind === "refused" ? result : named;
+  const note = [`the file was refused (${result.error}): named instead`, named.receipt.note];
+  return { ...named, receipt: { ...named.receipt, note: note.filter(Boolean).join("; ") } };
+}
+
+async function whyNotThere(path: string, { bytes }: Media): Promise<string | undefined> {
+  const found = await stat(path).catch(() => undefined);
+  if (!found?.isFile()) return "the file is gone";
+  return found.size === bytes ? undefined : "the file has changed since";
 }
 
 /** Decides a row whose sender died between request and receipt (O3): send again, ask, or say `unknown`. Never throws. */
@@ -56,7 +107,7 @@ async function probeRow(
   const { probe } = adapter;
   if (!probe || signal.aborted) return undefined;
   let answer: Awaited<ReturnType<typeof probe>>;
-  await bounded(deps.clock, signal, async (limited) => {
+  await bounded({ clock: deps.clock, isMedia: false }, signal, async (limited) => {
     answer = await probe.call(adapter, requestOf(row), limited);
     return { kind: "unknown", error: "" };
   });
@@ -66,13 +117,14 @@ async function probeRow(
 }
 
 async function bounded(
-  clock: Clock,
+  { clock, isMedia }: { clock: Clock; isMedia: boolean },
   signal: AbortSignal,
   send: (signal: AbortSignal) => Promise<SendResult>,
 ): Promise<SendResult> {
   const limit = linkAbort(signal);
   const timer = new AbortController();
-  const timing = clock.sleep(SEND_TIMEOUT_MS, timer.signal).then(
+  const timeoutMs = isMedia ? MEDIA_TIMEOUT_MS : SEND_TIMEOUT_MS;
+  const timing = clock.sleep(timeoutMs, timer.signal).then(
     () => limit.abort(new Error("the adapter took too long")),
     () => {},
   );

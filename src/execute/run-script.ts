@@ -8,6 +8,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { chainRedact, isSecretName, makeRedact, type Redact } from "../kernel/redact.ts";
 import { type KeptOutput, outcomeOfAbort } from "../records/abort-outcome.ts";
+import type { KeepMedia } from "../records/media.ts";
 import type { Outcome } from "../records/outcome.ts";
 import type { ProcessRecord } from "../records/process.ts";
 import type { RunContext } from "../records/run-context.ts";
@@ -34,6 +35,8 @@ export interface ScriptDeps extends ScriptPlace, CommandDeps {
   locks?: ScopeLocks;
   /** One per node: walls that stood once stand. */
   probeWalls?: ProbeWalls;
+  /** Keeps the files that a run's output names. Default: they stay names. */
+  keepMedia?: KeepMedia;
 }
 
 /**
@@ -74,6 +77,8 @@ export async function runScript(
     const run = { ctx, record: (process: ProcessRecord) => record(process, sha256) };
     const onExit = work.onEnd && tellEnd(work.onEnd, { redact: own.redact, file: env[OUTPUT_VARIABLE] });
     outcome = await runCommand(own, { command, args, cwd, env, onExit }, run);
+    const source = { kind: "folders", cwd, folders: [cwd], redact: own.redact } as const;
+    outcome = (await deps.keepMedia?.(outcome, source, ctx.run)) ?? outcome;
     return outcome;
   } finally {
     if (workspace) await leaveWorkspace(workspace, outcome, ctx);

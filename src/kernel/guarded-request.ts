@@ -10,6 +10,7 @@ import { lookup as dnsLookup } from "node:dns/promises";
 import http, { type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import https from "node:https";
 import { isIP, type LookupFunction } from "node:net";
+import { pipeline, Readable } from "node:stream";
 import { linkAbort, whenAborted } from "./abort.ts";
 import { messageOf } from "./errors.ts";
 import type { AllowAddress } from "./private-addresses.ts";
@@ -29,13 +30,21 @@ export interface RequestDeps {
   ca?: string | undefined;
 }
 
+/** A body that is too large to be held: read when it is sent, and read again where a redirect repeats it. */
+export interface StreamedBody {
+  bytes: number;
+  open(): AsyncIterable<Uint8Array>;
+}
+
+export type RequestBody = string | Uint8Array | StreamedBody;
+
 export interface GuardedRequest {
   method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
   url: URL;
   headers: Readonly<Record<string, string>>;
   /** Sent to the first origin only, never to where it redirects. */
   secretHeaders?: Readonly<Record<string, string>> | undefined;
-  body?: string | Uint8Array | undefined;
+  body?: RequestBody | undefined;
   /** For everything together: names, redirects, answer. */
   timeoutMs: number;
   maxRedirects: number;
@@ -171,7 +180,7 @@ function askOnce(hop: Hop, signal: AbortSignal): Promise<Answered | Unanswered> 
   const { url, addresses, ca } = hop;
   const { method, body, maxBytes } = hop.request;
   const isSecure = url.protocol === "https:";
-  const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
+  const length = body === undefined ? {} : { "content-length": String(lengthOf(body)) };
   return new Promise((resolve) => {
     let mayHaveArrived = false;
     let hasAnswer = false;
@@ -204,8 +213,18 @@ function askOnce(hop: Hop, signal: AbortSignal): Promise<Answered | Unanswered> 
         resolve({ kind: "answered", url, status, headers, ...read });
       });
     });
-    request.end(body);
+    if (!isStreamed(body)) return void request.end(body);
+    // An error of the source ends the request, and is told like any other of it.
+    pipeline(Readable.from(body.open()), request, (error) => error && request.destroy(error));
   });
+}
+
+function isStreamed(body: RequestBody | undefined): body is StreamedBody {
+  return typeof body === "object" && !(body instanceof Uint8Array);
+}
+
+function lengthOf(body: RequestBody): number {
+  return isStreamed(body) ? body.bytes : Buffer.byteLength(body);
 }
 
 /** At most `maxBytes`; what came before a break is kept. Never rejects. */

@@ -67,6 +67,8 @@ export interface Config {
     maxParallelRuns: number | undefined;
     outputBytes: number;
     promptBytes: number;
+    /** Of one file that goes out with a message. */
+    mediaBytes: number;
     /** Whether a job that twice was young when its node died runs alone, and is held back after a third time (L7). */
     quarantine: boolean;
   };
@@ -191,6 +193,7 @@ function configOf(input: ConfigInput, notes: string[]): Config {
       maxParallelRuns: limits?.maxParallelRuns,
       outputBytes: limits?.outputBytes ?? 1_000_000,
       promptBytes: limits?.promptBytes ?? 200_000,
+      mediaBytes: limits?.mediaBytes ?? 50_000_000,
       quarantine: limits?.quarantine ?? true,
     },
     retention: {

@@ -86,6 +86,7 @@ const limits = () =>
     maxParallelRuns: z.optional(count()),
     outputBytes: z.optional(count()),
     promptBytes: z.optional(count()),
+    mediaBytes: z.optional(count()),
     quarantine: z.optional(z.boolean()),
   });
 

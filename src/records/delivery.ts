@@ -1,6 +1,7 @@
 // TO WHOM, as nouns: targets, deliveries and receipts (law 5; O1–O5).
 
 import type { Instant } from "../kernel/time.ts";
+import type { Media, MediaKind } from "./media.ts";
 
 /** Where a request came from, written by the surface that created the job. Ids are texts, never numbers (O5). */
 export interface Origin {
@@ -44,7 +45,10 @@ export interface NewDelivery {
   kind: DeliveryKind;
   target: Target;
   part: number;
+  /** The text; of a row with a file its caption. */
   body: string;
+  /** The file that this row sends. */
+  media?: Media | undefined;
   repeatability: Repeatability;
   /** A row that is dead from birth (`noHome`) or suppressed keeps its reason here. */
   state: "queued" | "dead" | "suppressed";
@@ -67,7 +71,9 @@ export interface Delivery {
   kind: DeliveryKind;
   target: Target;
   part: number;
+  /** Empty when its time is over. */
   body: string;
+  media?: Media | undefined;
   repeatability: Repeatability;
   state: DeliveryState;
   attempts: number;
@@ -89,9 +95,25 @@ export type SendResult =
   | { kind: "retry"; error: string; afterMs?: number }
   | { kind: "unknown"; error: string };
 
+/** A file as an adapter gets it. */
+export interface SentMedia extends Omit<Media, "file"> {
+  /** Absolute, on this machine; as long as `bytes` when the try began. */
+  path: string;
+}
+
+/** What a platform takes as a file. */
+export interface MediaLimits {
+  maxBytes: number;
+  /** Default: any. */
+  kinds?: readonly MediaKind[];
+}
+
 export interface SendRequest {
   target: Target;
+  /** The text; of a request with a file its caption. */
   body: string;
+  /** Sent with `body` as its caption. */
+  media?: SentMedia | undefined;
   /** Stays the same over every try of this row. */
   idempotencyKey: string;
   kind: DeliveryKind;
@@ -116,6 +138,8 @@ export interface Adapter {
   readonly maxLength: number;
   /** How long the platform says a body is, once rendered. Default: UTF-16 units of the body. */
   lengthOf?(body: string): number;
+  /** What it takes as a file at this address; undefined = none. Default: none anywhere. */
+  mediaLimits?(target: Target): MediaLimits | undefined;
   /** Sends allowed in a stretch of time, as the platform publishes them. Default: no limit of ours. */
   readonly rate?: SendRate;
   /** Reads what follows the platform's name (O5). Undefined = not an address of this platform. */

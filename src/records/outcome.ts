@@ -1,6 +1,7 @@
 // How a run ended. The only thing a run hands on; delivery, retry and alerts are decided from it elsewhere.
 
 import type { Instant } from "../kernel/time.ts";
+import type { OutcomeMedia, WantedMedia } from "./media.ts";
 
 /** Why work failed. `code` is for programs (`exit`, `signal`, `spawn`, `preflight`, `budget`, …), `message` for people. */
 export interface OutcomeError {
@@ -16,6 +17,10 @@ export interface OutcomeError {
 interface OutcomeBase {
   output?: string;
   isTruncated?: boolean;
+  /** Files it wants sent, beside the `MEDIA:` lines of its output. Gone once they are kept. */
+  attachments?: readonly WantedMedia[];
+  /** What became of those files. */
+  media?: OutcomeMedia;
   /** What it took. Goes into the row's own column, not into its outcome. */
   usage?: Usage;
 }

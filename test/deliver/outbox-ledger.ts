@@ -1,6 +1,6 @@
 // The real ledger on a real SQLite file, and an outbox on it whose steps a test can wait for.
 
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import { adapterTable } from "../../src/deliver/adapter-table.ts";
 import { Outbox, type OutboxDeps } from "../../src/deliver/outbox.ts";
@@ -56,6 +56,7 @@ export async function openPost(): Promise<Post> {
         random,
         log,
         nodeId: "node-1",
+        root: dirname(file),
         redact,
         ...deps,
         adapters: table,

@@ -88,7 +88,8 @@ async function runByCommand(
   const prompt = textOf(await gatherPrompt(context, facts));
   const outcome = await runCommandAgent(commands, { job, runner, prompt }, run);
   if (outcome.state !== "succeeded") return outcome;
-  return { ...outcomeOfReply(outcome.output), ...(outcome.isTruncated && { isTruncated: true }) };
+  const { isTruncated, media } = outcome;
+  return { ...outcomeOfReply(outcome.output), ...(isTruncated && { isTruncated }), ...(media && { media }) };
 }
 
 /** A command has one input: what the system says, then what is asked. */

@@ -36,13 +36,17 @@ export async function runCommandAgent(
   const [command = "", ...args] = words;
   const workspace =
     workdir === undefined ? await openWorkspace(deps.workspacesFolder, ctx.run.id) : undefined;
+  const redact = redactWith(deps.redact, job, env);
+  const cwd = workdir ?? workspace ?? "/";
   let outcome: Outcome | undefined;
   try {
     outcome = await runCommand(
-      { ...deps, redact: redactWith(deps.redact, job, env) },
-      { command, args, cwd: workdir ?? workspace ?? "/", env, ...(stdin !== undefined && { stdin }) },
+      { ...deps, redact },
+      { command, args, cwd, env, ...(stdin !== undefined && { stdin }) },
       { ctx, record: (process) => starter.record(process) },
     );
+    const source = { kind: "folders", cwd, folders: [cwd], redact } as const;
+    outcome = (await deps.keepMedia?.(outcome, source, ctx.run)) ?? outcome;
     return outcome;
   } finally {
     if (workspace !== undefined) await leaveWorkspace(workspace, outcome, ctx);

@@ -4,6 +4,7 @@ import { runLoop } from "../../agent/loop/run-loop.ts";
 import type { ScriptReport } from "../../agent/prompt/assemble-prompt.ts";
 import type { AgentWork } from "../../records/agent-work.ts";
 import type { Job } from "../../records/job.ts";
+import type { MediaSource } from "../../records/media.ts";
 import type { Outcome } from "../../records/outcome.ts";
 import type { RunContext } from "../../records/run-context.ts";
 import type { AgentDeps } from "./agent-deps.ts";
@@ -35,10 +36,18 @@ export async function runModelAgent(
   let outcome: Outcome | undefined;
   try {
     outcome = await runInPlace(deps, work, { ctx, place });
+    outcome = (await deps.commands.keepMedia?.(outcome, mediaSource(place, ctx), ctx.run)) ?? outcome;
     return outcome;
   } finally {
     await place.close(outcome);
   }
+}
+
+/** On this machine its folders are asked; elsewhere the place itself. */
+function mediaSource({ environment, isLocal, allowed, redact }: Place, { signal }: RunContext): MediaSource {
+  if (!isLocal) return { kind: "environment", environment, signal, redact };
+  const { cwd } = environment;
+  return { kind: "folders", cwd, folders: [cwd, ...allowed], redact };
 }
 
 async function runInPlace(

@@ -84,6 +84,7 @@ class RemoteCall {
   #id: string | undefined;
   /** It may have arrived. */
   #mayBeTaken = false;
+  #isSent = false;
   #failures = 0;
 
   constructor(machine: RemoteMachine, parts: CallParts) {
@@ -110,6 +111,7 @@ class RemoteCall {
 
   #ask(leftMs: number): Promise<MachineAnswer> {
     const { signal } = this.#parts;
+    this.#isSent = true;
     const waitMs = Math.max(1, Math.min(this.#id === undefined ? FIRST_WAIT_MS : WAIT_MS, leftMs));
     const wait = `wait=${Math.ceil(waitMs)}ms`;
     const timeoutMs = waitMs + SLACK_MS;
@@ -216,9 +218,11 @@ class RemoteCall {
 
   /** (I3) A courtesy: it may not hear it, and then nobody renews its lease. */
   #cancel(): void {
-    if (this.#id === undefined) return;
-    const path = `/${encodeURIComponent(this.#id)}`;
-    this.#machine.tell({ method: "DELETE", path, timeoutMs: CANCEL_MS });
+    if (!this.#isSent) return;
+    const { options, call } = this.#parts;
+    // By its key: it may have been taken by a request whose answer never came.
+    const query = new URLSearchParams({ executor: options.executor, key: call.ctx.run.idempotencyKey });
+    this.#machine.tell({ method: "DELETE", path: `?${query}`, timeoutMs: CANCEL_MS });
   }
 }
 

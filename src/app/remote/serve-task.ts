@@ -91,13 +91,16 @@ export async function readTask(
   }
 }
 
+/** By its id, or by what its caller knows of it before it was answered. */
+export type TaskName = { id: string } | { executor: string; key: string };
+
 /** Asks for its end. One that is over stays as it is. Throws `input.not-found`. */
-export async function cancelTask({ context }: Door, id: string): Promise<ExecuteAnswer> {
-  const run = await servedRun(context, id);
+export async function cancelTask({ context }: Door, name: TaskName): Promise<ExecuteAnswer> {
+  const run = "id" in name ? await servedRun(context, name.id) : await runOfKey(context, name);
   if (isTerminal(run.state)) return answerOf(context, run);
   await context.ledger.requestCancel(run.id, "caller", await context.ledger.now());
   await context.ledger.wakeOthers();
-  return answerOf(context, await servedRun(context, id));
+  return answerOf(context, await servedRun(context, run.id));
 }
 
 /** Whether another machine's node may call it by its own token. */
@@ -133,7 +136,10 @@ async function servedExecutor(context: Context, request: ExecuteRequest): Promis
 }
 
 /** The executor belongs to the key: two tasks of one caller may give the same key of their own. */
-function keyOf({ executor, idempotencyKey: key }: ExecuteRequest): string {
+function keyOf({
+  executor,
+  idempotencyKey: key,
+}: Pick<ExecuteRequest, "executor" | "idempotencyKey">): string {
   const told = PLAIN_KEY.test(key) ? key : `sha256:${createHash("sha256").update(key).digest("hex")}`;
   return `${REMOTE_KEY}${executor}/${told}`;
 }
@@ -219,7 +225,20 @@ async function servedRun({ ledger }: Context, id: string): Promise<Run> {
     const newest = (await ledger.attempts(run.dedupeKey)).at(-1);
     return newest ?? run;
   }
-  throw new Fault("input.not-found", `there is no task "${id}" of another machine`, {
+  throw unknownTask(id);
+}
+
+async function runOfKey(
+  { ledger }: Context,
+  { executor, key }: Extract<TaskName, { key: string }>,
+): Promise<Run> {
+  const newest = (await ledger.attempts(keyOf({ executor, idempotencyKey: key }))).at(-1);
+  if (!newest) throw unknownTask(key);
+  return newest;
+}
+
+function unknownTask(name: string): Fault {
+  return new Fault("input.not-found", `there is no task "${name}" of another machine`, {
     hint: "Ask for it again with its idempotency key.",
   });
 }

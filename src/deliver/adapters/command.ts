@@ -39,6 +39,7 @@ export function makeCommandAdapter(
     addressForm: "<name of a configured program>",
     parseAddress: chatAddress(/^[\w.-]+$/),
     unusable: () => whyUnusable(settings, "command", "programs"),
+    mediaLimits: () => ({ maxBytes: Number.POSITIVE_INFINITY }),
     refuses: ({ chat }) => {
       const known = Object.keys(programs).join(", ") || "none";
       return programOf(chat) ? undefined : `no program is called "${chat ?? ""}" (configured: ${known})`;
@@ -52,8 +53,13 @@ export function makeCommandAdapter(
   };
 }
 
-function ownEnv({ kind, jobId, runId, idempotencyKey, target }: SendRequest): Record<string, string> {
+function ownEnv({ kind, jobId, runId, idempotencyKey, target, media }: SendRequest): Record<string, string> {
   return {
+    ...(media && {
+      NIGHTSHIFT_DELIVERY_FILE: media.path,
+      NIGHTSHIFT_DELIVERY_FILE_NAME: media.name,
+      NIGHTSHIFT_DELIVERY_FILE_TYPE: media.contentType,
+    }),
     NIGHTSHIFT_DELIVERY_KIND: kind,
     NIGHTSHIFT_DELIVERY_KEY: idempotencyKey,
     NIGHTSHIFT_DELIVERY_TARGET: target.text,

@@ -12,18 +12,23 @@ import { hookAddress } from "../platforms/address.ts";
 import {
   askPlatform,
   below,
+  FILE_TIMEOUT_MS,
   numberAt,
   type PlatformDeps,
   type PlatformReply,
+  type Question,
   textAt,
 } from "../platforms/ask.ts";
 import { type Judge, judgeAnswer, secondsMs } from "../platforms/judge.ts";
+import { multipart } from "../platforms/multipart.ts";
 import { hookFor, hooksOf, type Settings, whyUnusable } from "../platforms/settings.ts";
 import { sendVariants, toChat, type Variant, withThreadNote } from "../platforms/variants.ts";
 import { toMarkdownDialect } from "../rendering/markdown-dialects.ts";
 
 /** 2,000; the rest is room for a note. */
 const MAX_LENGTH = 1_900;
+/** @source "Uploading Files": 10 MiB where nobody has paid for more. */
+const MAX_FILE = 10_000_000;
 /** @source "Create Message": a nonce is at most 25 characters. */
 const NONCE_LENGTH = 25;
 /** Unknown channel, unknown thread to a webhook, an archived or locked thread. */
@@ -65,16 +70,17 @@ export function makeDiscordAdapter(
       if (config?.token === undefined) return "deliver.discord has no token, and no webhook of that name";
       return /^\d+$/.test(target.chat ?? "") ? undefined : "Discord's channels are named by their numeric id";
     },
+    mediaLimits: () => ({ maxBytes: MAX_FILE }),
     preview: (request) => bodyOf(request, firstOf(request)),
     send: (request, signal) =>
       sendVariants({
         first: firstOf(request),
         send: (variant) => {
-          const json = bodyOf(request, variant);
+          const content = contentOf(bodyOf(request, variant), request);
           const hook = hookFor(hooks, request.target);
-          if (hook) return askPlatform(deps, { url: hookUrl(hook.url, variant), json }, signal);
+          if (hook) return askPlatform(deps, { url: hookUrl(hook.url, variant), ...content }, signal);
           const url = below(base, `channels/${variant.thread ?? variant.chat}/messages`);
-          return askPlatform(deps, { url, secretHeaders, json }, signal);
+          return askPlatform(deps, { url, secretHeaders, ...content }, signal);
         },
         next: ({ status, json }, variant) =>
           status >= 400 && GONE_THREADS.has(numberAt(json, "code") ?? 0) ? toChat(variant) : undefined,
@@ -89,6 +95,17 @@ export function makeDiscordAdapter(
       return answer.kind === "answered" ? findSent(answer, asked, deps) : undefined;
     },
   };
+}
+
+/** JSON, or a form with the same JSON and the file. */
+function contentOf(json: object, { media, idempotencyKey }: SendRequest): Partial<Question> {
+  if (!media) return { json };
+  const form = multipart(
+    { payload_json: JSON.stringify(json) },
+    { field: "files[0]", media },
+    idempotencyKey,
+  );
+  return { ...form, timeoutMs: FILE_TIMEOUT_MS };
 }
 
 /** Waits for the message's id; a thread is named beside the webhook. */

@@ -15,6 +15,9 @@ import { toPlain } from "../rendering/plain.ts";
 import { toRichHtml } from "../rendering/rich-html.ts";
 import { titleOf } from "./dingtalk.ts";
 
+/** 25 MB is what most servers take, and base64 makes three bytes four. */
+const MAX_FILE = 18_000_000;
+
 export function makeEmailAdapter(deps: PlatformDeps, settings: Settings<PlatformConfigs["email"]>): Adapter {
   const config = settings.kind === "ready" ? settings.config : undefined;
   const mailOf = (request: SendRequest): MailMessage => ({
@@ -25,6 +28,7 @@ export function makeEmailAdapter(deps: PlatformDeps, settings: Settings<Platform
     html: `<!doctype html>\n<html><body>\n${toRichHtml(request.body, { allowMentions: true })}\n</body></html>\n`,
     messageId: `<${request.idempotencyKey}@nightshift.invalid>`,
     date: new Date(request.createdAt),
+    attachment: request.media,
   });
   return {
     platform: "email",
@@ -33,6 +37,7 @@ export function makeEmailAdapter(deps: PlatformDeps, settings: Settings<Platform
     addressForm: "<address>",
     parseAddress: chatAddress(/^[^\s@,:;<>()[\]"\\\p{Cc}]+@[^\s@,:;<>()[\]"\\\p{Cc}]+$/u),
     unusable: () => whyUnusable(settings, "email", "host and .from"),
+    mediaLimits: () => ({ maxBytes: MAX_FILE }),
     preview: mailOf,
     async send(request, signal) {
       if (!config) return { kind: "refused", error: "deliver.email is not configured" };

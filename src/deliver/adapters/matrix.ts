@@ -5,18 +5,21 @@
 // @source spec.matrix.org v1.13 client-server: "PUT …/send/{eventType}/{txnId}", "m.thread", "m.mentions", M_LIMIT_EXCEEDED.
 
 import type { PlatformConfigs } from "../../records/deliver-config.ts";
-import type { Adapter, SendRequest } from "../../records/delivery.ts";
+import type { Adapter, SendRequest, SentMedia } from "../../records/delivery.ts";
 import { chatAddress } from "../platforms/address.ts";
 import {
   askPlatform,
   below,
+  FILE_TIMEOUT_MS,
   numberAt,
   type PlatformAnswer,
   type PlatformDeps,
+  type Question,
   textAt,
   utf8Length,
 } from "../platforms/ask.ts";
 import { type Judge, judgeAnswer, type Verdict } from "../platforms/judge.ts";
+import { fileBody } from "../platforms/multipart.ts";
 import { type Settings, whyUnusable } from "../platforms/settings.ts";
 import { sendVariants, toChat, type Variant, withThreadNote } from "../platforms/variants.ts";
 import { toPlain } from "../rendering/plain.ts";
@@ -24,6 +27,8 @@ import { toRichHtml } from "../rendering/rich-html.ts";
 
 /** An event is at most 65,536 bytes, with everything a server adds to it. */
 const MAX_BYTES = 50_000;
+/** What the common server takes as it comes; a smaller limit is answered with 413. */
+const MAX_FILE = 50_000_000;
 
 export function makeMatrixAdapter(
   deps: PlatformDeps,
@@ -55,20 +60,26 @@ export function makeMatrixAdapter(
     unusable: () => whyUnusable(settings, "matrix", "baseUrl and .token"),
     refuses: ({ chat }) =>
       chat?.startsWith("@") ? "Matrix sends to rooms: write !room or #alias" : undefined,
+    mediaLimits: () => ({ maxBytes: MAX_FILE }),
     preview: (request) => bodyOf(request, firstOf(request)),
     async send(request, signal) {
+      const upload = ({ media }: SendRequest) =>
+        media &&
+        uploadFile(media, (question) => askPlatform(deps, { ...question, secretHeaders }, signal), config);
       const room = await roomOf(request.target.chat ?? "", (url) =>
         askPlatform(deps, { method: "GET", url: below(base, url), secretHeaders }, signal),
       );
       // Nothing was sent yet: a cut here is no doubt, only a try that failed.
       if (typeof room !== "string") return unresolved(room, judge(deps));
+      const uploaded = await upload(request);
+      if (uploaded && typeof uploaded !== "string") return unresolved(uploaded, judge(deps));
       return sendVariants({
         first: { ...firstOf(request), chat: room },
         send: (variant) => {
           // Another event needs another id, or the server would give back the refused one.
           const suffix = variant.notes.length === 0 ? "" : `-${variant.notes.length}`;
           const path = `rooms/${encodeURIComponent(room)}/send/m.room.message/${request.idempotencyKey}${suffix}`;
-          const json = bodyOf(request, variant);
+          const json = uploaded ? fileOf(request, variant, uploaded) : bodyOf(request, variant);
           return askPlatform(deps, { method: "PUT", url: below(base, path), secretHeaders, json }, signal);
         },
         next: ({ status, json }, variant) => {
@@ -80,6 +91,37 @@ export function makeMatrixAdapter(
         judge: (answer) => judgeAnswer(answer, judge(deps)),
       });
     },
+  };
+}
+
+/** The file's address in its server; undefined = nothing is to be sent. A lost upload is no doubt: nobody has seen it. */
+async function uploadFile(
+  media: SentMedia,
+  ask: (question: Question) => Promise<PlatformAnswer>,
+  config: PlatformConfigs["matrix"] | undefined,
+): Promise<string | PlatformAnswer> {
+  const path = `_matrix/media/v3/upload?filename=${encodeURIComponent(media.name)}`;
+  const answer = await ask({
+    url: below(config?.baseUrl ?? "https://matrix.invalid", path),
+    headers: { "content-type": media.contentType },
+    body: fileBody(media),
+    timeoutMs: FILE_TIMEOUT_MS,
+  });
+  const uri =
+    answer.kind === "answered" && answer.status === 200 ? textAt(answer.json, "content_uri") : undefined;
+  return uri ?? answer;
+}
+
+/** @source spec.matrix.org v1.13 "m.image": `body` is the caption where `filename` stands beside it. */
+function fileOf({ body, media, target }: SendRequest, variant: Variant, url: string) {
+  return {
+    msgtype: `m.${media?.kind ?? "file"}`,
+    body: toPlain(withThreadNote(body, variant, target.thread)),
+    filename: media?.name,
+    url,
+    info: { mimetype: media?.contentType, size: media?.bytes },
+    "m.mentions": {},
+    ...(variant.thread !== undefined && { "m.relates_to": threadOf(variant.thread) }),
   };
 }
 

@@ -5,15 +5,26 @@
 
 import { SECOND } from "../../kernel/time.ts";
 import type { PlatformConfigs } from "../../records/deliver-config.ts";
-import type { Adapter, SendRequest } from "../../records/delivery.ts";
+import type { Adapter, SendRequest, SentMedia } from "../../records/delivery.ts";
 import { ANY_ID, hookAddress } from "../platforms/address.ts";
-import { askPlatform, below, type PlatformDeps, textAt } from "../platforms/ask.ts";
-import { type Judge, judgeAnswer } from "../platforms/judge.ts";
+import {
+  askPlatform,
+  below,
+  FILE_TIMEOUT_MS,
+  type PlatformAnswer,
+  type PlatformDeps,
+  type Question,
+  textAt,
+} from "../platforms/ask.ts";
+import { type Judge, judgeAnswer, ofHiddenStep } from "../platforms/judge.ts";
+import { fileBody } from "../platforms/multipart.ts";
 import { hookFor, hooksOf, type Settings, whyUnusable } from "../platforms/settings.ts";
 import { sendVariants, toChat, type Variant, withThreadNote } from "../platforms/variants.ts";
 import { toMarkdownDialect } from "../rendering/markdown-dialects.ts";
 
 const MAX_LENGTH = 16_000;
+/** What a server takes as it comes (`MaxFileSize`). */
+const MAX_FILE = 100_000_000;
 
 export function makeMattermostAdapter(
   deps: PlatformDeps,
@@ -32,6 +43,7 @@ export function makeMattermostAdapter(
     const root = variant.thread === undefined ? {} : { root_id: variant.thread };
     return { channel_id: variant.chat, message: text, ...root };
   };
+  const secretHeaders = { authorization: `Bearer ${config?.token ?? ""}` };
   return {
     platform: "mattermost",
     repeatability: "blind",
@@ -45,21 +57,46 @@ export function makeMattermostAdapter(
       hookFor(hooks, target) || canPost
         ? undefined
         : "deliver.mattermost has no baseUrl and token, and no webhook of that name",
+    mediaLimits: (target) => (hookFor(hooks, target) ? undefined : { maxBytes: MAX_FILE }),
     preview: (request) => bodyOf(request, firstOf(request)),
     send: (request, signal) =>
       sendVariants({
         first: firstOf(request),
         send: (variant) => {
           const hook = hookFor(hooks, request.target);
-          const url = hook ? new URL(hook.url) : below(config?.baseUrl ?? "", "api/v4/posts");
-          const secretHeaders = hook ? {} : { authorization: `Bearer ${config?.token ?? ""}` };
-          return askPlatform(deps, { url, secretHeaders, json: bodyOf(request, variant) }, signal);
+          const json = bodyOf(request, variant);
+          if (hook) return askPlatform(deps, { url: new URL(hook.url), json }, signal);
+          const base = config?.baseUrl ?? "";
+          const ask = (question: Question) => askPlatform(deps, { ...question, secretHeaders }, signal);
+          return request.media
+            ? postFile(ask, { base, media: request.media, channel: variant.chat, json })
+            : ask({ url: below(base, "api/v4/posts"), json });
         },
         next: ({ status, json }, variant) =>
           status === 400 && textAt(json, "id")?.includes("root_id") ? toChat(variant) : undefined,
         judge: (answer) => judgeAnswer(answer, judge(deps)),
       }),
   };
+}
+
+/** Uploaded first, which nobody sees; then posted. */
+async function postFile(
+  ask: (question: Question) => Promise<PlatformAnswer>,
+  file: { base: string; media: SentMedia; channel: string; json: object },
+): Promise<PlatformAnswer> {
+  const { base, media, channel, json } = file;
+  const query = new URLSearchParams({ channel_id: channel, filename: media.name });
+  const uploaded = await ask({
+    url: below(base, `api/v4/files?${query}`),
+    headers: { "content-type": media.contentType },
+    body: fileBody(media),
+    timeoutMs: FILE_TIMEOUT_MS,
+  });
+  const id = uploaded.kind === "answered" ? textAt(uploaded.json, "file_infos", 0, "id") : undefined;
+  const step = ofHiddenStep(uploaded, () => id !== undefined);
+  return step === "done"
+    ? ask({ url: below(base, "api/v4/posts"), json: { ...json, file_ids: [id] } })
+    : step;
 }
 
 function firstOf({ target }: SendRequest): Variant {

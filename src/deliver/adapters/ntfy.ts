@@ -5,14 +5,25 @@
 
 import { SECOND } from "../../kernel/time.ts";
 import type { PlatformConfigs } from "../../records/deliver-config.ts";
-import type { Adapter, SendRequest } from "../../records/delivery.ts";
+import type { Adapter, SendRequest, SentMedia } from "../../records/delivery.ts";
 import { chatAddress } from "../platforms/address.ts";
-import { askPlatform, below, type PlatformDeps, textAt, utf8Length } from "../platforms/ask.ts";
+import {
+  askPlatform,
+  below,
+  FILE_TIMEOUT_MS,
+  type PlatformDeps,
+  type Question,
+  textAt,
+  utf8Length,
+} from "../platforms/ask.ts";
 import { judgeAnswer } from "../platforms/judge.ts";
+import { fileBody } from "../platforms/multipart.ts";
 import type { Settings } from "../platforms/settings.ts";
 import { toPlain } from "../rendering/plain.ts";
 
 const MAX_BYTES = 4_000;
+/** @source docs.ntfy.sh "Attachments": 15 MB on ntfy.sh. */
+const MAX_FILE = 15_000_000;
 /** @source docs.ntfy.sh "Message priority": 1 to 5, 3 is usual. */
 const PRIORITY = { result: 3, alert: 4, missed: 4, recovery: 3, mirror: 2 } as const;
 
@@ -34,11 +45,15 @@ export function makeNtfyAdapter(deps: PlatformDeps, settings: Settings<PlatformC
     addressForm: "<topic>",
     parseAddress: chatAddress(/^[\w-]{1,64}$/),
     unusable: () => (settings.kind === "broken" ? settings.why : undefined),
+    mediaLimits: () => ({ maxBytes: MAX_FILE }),
     preview: bodyOf,
     async send(request, signal) {
-      const url = below(config?.baseUrl ?? "https://ntfy.sh", "");
+      const base = config?.baseUrl ?? "https://ntfy.sh";
       const secretHeaders = config?.token === undefined ? {} : { authorization: `Bearer ${config.token}` };
-      const answer = await askPlatform(deps, { url, secretHeaders, json: bodyOf(request) }, signal);
+      const question = request.media
+        ? fileQuestion(base, bodyOf(request), request.media)
+        : { url: below(base, ""), json: bodyOf(request) };
+      const answer = await askPlatform(deps, { ...question, secretHeaders }, signal);
       return judgeAnswer(answer, {
         repeatability: "blind",
         now: deps.clock.now(),
@@ -50,4 +65,16 @@ export function makeNtfyAdapter(deps: PlatformDeps, settings: Settings<PlatformC
       });
     },
   };
+}
+
+/** @source docs.ntfy.sh "Attach local file": the file is the body, all else stands in the query. */
+function fileQuestion(
+  base: string,
+  message: { topic: string | undefined; message: string; title: string; priority: number },
+  media: SentMedia,
+): Question {
+  const { topic = "", priority, ...texts } = message;
+  const query = new URLSearchParams({ filename: media.name, ...texts, priority: String(priority) });
+  const url = below(base, `${encodeURIComponent(topic)}?${query}`);
+  return { method: "PUT", url, body: fileBody(media), timeoutMs: FILE_TIMEOUT_MS };
 }

@@ -21,6 +21,7 @@ export function makeProfileAdapter({ clock, handOver }: ProfileOptions): Adapter
     repeatability: "idempotent",
     maxLength: Number.POSITIVE_INFINITY,
     addressForm: "NAME/<target>",
+    mediaLimits: () => ({ maxBytes: Number.POSITIVE_INFINITY }),
     parseAddress: () => undefined,
     unusable: () => (handOver ? undefined : "this node cannot reach other homes"),
     async send(request, signal) {

@@ -8,14 +8,24 @@ import { SECOND } from "../../kernel/time.ts";
 import type { PlatformConfigs } from "../../records/deliver-config.ts";
 import type { Adapter, SendRequest } from "../../records/delivery.ts";
 import { hookAddress } from "../platforms/address.ts";
-import { askPlatform, below, type PlatformDeps, type PlatformReply, textAt } from "../platforms/ask.ts";
+import {
+  askPlatform,
+  below,
+  type PlatformDeps,
+  type PlatformReply,
+  type Question,
+  textAt,
+} from "../platforms/ask.ts";
 import { type Judge, judgeAnswer, type Verdict } from "../platforms/judge.ts";
 import { hookFor, hooksOf, type Settings, whyUnusable } from "../platforms/settings.ts";
+import { sendSlackFile } from "../platforms/slack-file.ts";
 import { sendVariants, toChat, type Variant, withThreadNote } from "../platforms/variants.ts";
 import { toSlackMrkdwn } from "../rendering/mrkdwn.ts";
 
 /** Slack asks for 4,000 and cuts at 40,000; the rest is room for a note. */
 const MAX_LENGTH = 3_900;
+/** @source "Working with files": 1 GB. */
+const MAX_FILE = 1_000_000_000;
 
 const GONE_THREADS = new Set([
   "thread_not_found",
@@ -44,6 +54,11 @@ export function makeSlackAdapter(deps: PlatformDeps, settings: Settings<Platform
     unfurl_links: false,
     unfurl_media: false,
   });
+  const call = (method: string, question: Omit<Question, "url">, signal: AbortSignal) => {
+    const url = below(config?.baseUrl ?? "https://slack.com/api", method);
+    const secretHeaders = { authorization: `Bearer ${config?.token ?? ""}` };
+    return askPlatform(deps, { url, secretHeaders, ...question }, signal);
+  };
   return {
     platform: "slack",
     repeatability: "blind",
@@ -57,17 +72,17 @@ export function makeSlackAdapter(deps: PlatformDeps, settings: Settings<Platform
       hookFor(hooks, target) || config?.token !== undefined
         ? undefined
         : "deliver.slack has no token, and no webhook of that name",
+    mediaLimits: (target) => (hookFor(hooks, target) ? undefined : { maxBytes: MAX_FILE }),
     preview: (request) => bodyOf(request, firstOf(request)),
     send: (request, signal) =>
       sendVariants({
         first: firstOf(request),
         send: (variant) => {
           const hook = hookOf(request);
-          const url = hook
-            ? new URL(hook.url)
-            : below(config?.baseUrl ?? "https://slack.com/api", "chat.postMessage");
-          const secretHeaders = hook ? {} : { authorization: `Bearer ${config?.token ?? ""}` };
-          return askPlatform(deps, { url, secretHeaders, json: bodyOf(request, variant) }, signal);
+          const json = bodyOf(request, variant);
+          if (hook) return askPlatform(deps, { url: new URL(hook.url), json }, signal);
+          if (request.media) return sendSlackFile({ deps, call, signal }, { media: request.media, ...json });
+          return call("chat.postMessage", { json }, signal);
         },
         next: (reply, variant) => (GONE_THREADS.has(errorOf(reply)) ? toChat(variant) : undefined),
         judge: (answer) => judgeAnswer(answer, judge(deps)),
@@ -89,7 +104,7 @@ function judge({ clock }: PlatformDeps): Judge {
     repeatability: "blind",
     now: clock.now(),
     receipt: ({ json, text }) => {
-      const id = textAt(json, "ts");
+      const id = textAt(json, "ts") ?? textAt(json, "files", 0, "id");
       if (id !== undefined) return { id };
       return text.trim() === "ok" ? { note: "ok" } : undefined;
     },

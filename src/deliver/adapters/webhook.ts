@@ -4,17 +4,20 @@
 // I2. A 2xx is the receipt; other 4xx than 408, 425 and 429 are final.
 // I3. Credentials are never in a URL: a named webhook has a secret and headers in the configuration.
 
+import { readFile } from "node:fs/promises";
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { Fault } from "../../kernel/errors.ts";
 import { type RequestDeps, whyRefusedUrl } from "../../kernel/guarded-request.ts";
 import { makeAllowAddress } from "../../kernel/private-addresses.ts";
 import { retryAfterMs } from "../../kernel/retry-after.ts";
 import { type Clock, formatInstant, SECOND } from "../../kernel/time.ts";
-import type { Adapter, SendRequest, SendResult, Target } from "../../records/delivery.ts";
+import type { Adapter, SendRequest, SendResult, SentMedia, Target } from "../../records/delivery.ts";
 import { guardedPost, type PostAnswer } from "../guarded-post.ts";
 import { readWebhookSecret, signatureHeaders } from "../webhook-signature.ts";
 
 const MAX_ERROR = 500;
+/** A file stands in the JSON as base64: more than this no receiver expects. */
+const MAX_INLINE = 1_000_000;
 /** Try again later though it is a 4xx: time-out, too early, too many. */
 const PASSING_STATUS = new Set([408, 425, 429]);
 /** What the connection itself decides; a configured value would break it. */
@@ -61,6 +64,7 @@ export function makeWebhookAdapter(options: WebhookOptions): Adapter {
     addressForm: "<url or name> (http or https; user and password belong into a named webhook's headers)",
     parseAddress: readWebhookAddress,
     unusable: () => undefined,
+    mediaLimits: () => ({ maxBytes: MAX_INLINE }),
     refuses(target) {
       const endpoint = endpointOf(target);
       if (endpoint) return whyRefusedUrl(endpoint.url, post.allow);
@@ -71,7 +75,8 @@ export function makeWebhookAdapter(options: WebhookOptions): Adapter {
       const endpoint = endpointOf(request.target);
       if (!endpoint) return { kind: "refused", error: `no webhook is called "${request.target.chat ?? ""}"` };
       const timeoutMs = options.timeoutMs ?? 15 * SECOND;
-      const sent = { ...encode(endpoint, request, options.clock.now()), timeoutMs };
+      const attachment = request.media && (await attachmentOf(request.media));
+      const sent = { ...encode(endpoint, { request, attachment }, options.clock.now()), timeoutMs };
       const answer = await guardedPost(post, sent, signal);
       return judge(answer, endpoint.url.host, options.clock);
     },
@@ -86,7 +91,24 @@ function readWebhookAddress(address: string): { chat?: string; url?: string } | 
   return url.username === "" && url.password === "" ? { url: url.href } : undefined;
 }
 
-function encode(endpoint: Endpoint, request: SendRequest, now: number) {
+interface Attachment {
+  name: string;
+  contentType: string;
+  bytes: number;
+  sha256: string;
+  /** Base64. */
+  data: string;
+}
+
+async function attachmentOf({ name, contentType, bytes, sha256, path }: SentMedia): Promise<Attachment> {
+  return { name, contentType, bytes, sha256, data: await readFile(path, "base64") };
+}
+
+function encode(
+  endpoint: Endpoint,
+  { request, attachment }: { request: SendRequest; attachment: Attachment | undefined },
+  now: number,
+) {
   const id = request.idempotencyKey;
   const body = JSON.stringify({
     type: `nightshift.${request.kind}`,
@@ -96,6 +118,7 @@ function encode(endpoint: Endpoint, request: SendRequest, now: number) {
     runId: request.runId ?? null,
     text: request.body,
     createdAt: formatInstant(request.createdAt),
+    ...(attachment && { attachment }),
   });
   const signature = endpoint.secret ? signatureHeaders(endpoint.secret, { id, now, body }) : {};
   const headers = {

@@ -1,13 +1,20 @@
 // One question to a platform's API: through the guard, its answer read as JSON where it is JSON.
 
 import type { IncomingHttpHeaders } from "node:http";
-import { guardedRequest, type RequestDeps, type Unanswered } from "../../kernel/guarded-request.ts";
+import {
+  guardedRequest,
+  type RequestBody,
+  type RequestDeps,
+  type Unanswered,
+} from "../../kernel/guarded-request.ts";
 import { SECOND } from "../../kernel/time.ts";
 
 /** Enough for any platform's receipt. */
 const MAX_ANSWER_BYTES = 256_000;
 const MAX_REDIRECTS = 3;
 const TIMEOUT_MS = 15 * SECOND;
+/** For a question that carries a file; a row with a file is held for six minutes, its try ends after four. */
+export const FILE_TIMEOUT_MS = 210 * SECOND;
 
 export interface PlatformDeps extends RequestDeps {
   /** For one try, everything together. Default 15,000; the outbox's lease is 60,000. */
@@ -22,7 +29,9 @@ export interface Question {
   headers?: Readonly<Record<string, string>>;
   /** Sent as JSON; or `body` as it is. */
   json?: unknown;
-  body?: string | Uint8Array;
+  body?: RequestBody;
+  /** For this question; default: the platform's. */
+  timeoutMs?: number;
 }
 
 export interface PlatformReply {
@@ -57,7 +66,7 @@ export async function askPlatform(
       },
       secretHeaders: question.secretHeaders,
       body,
-      timeoutMs: deps.timeoutMs ?? TIMEOUT_MS,
+      timeoutMs: question.timeoutMs ?? deps.timeoutMs ?? TIMEOUT_MS,
       maxRedirects: MAX_REDIRECTS,
       maxBytes: () => MAX_ANSWER_BYTES,
     },

@@ -38,6 +38,20 @@ export function judgeAnswer(answer: PlatformAnswer, judge: Judge): SendResult {
   }
 }
 
+/**
+ * An answer to a step that nobody sees (an upload): what is lost there is a try that failed, never a doubt. `done` says
+ * whether the step was done.
+ */
+export function ofHiddenStep(
+  answer: PlatformAnswer,
+  done: (reply: PlatformReply) => boolean,
+): PlatformAnswer | "done" {
+  if (answer.kind === "cut") return { kind: "unsent", error: answer.error };
+  if (answer.kind !== "answered" || done(answer)) return answer.kind === "answered" ? "done" : answer;
+  const isOurs = answer.status >= 500 || (answer.status >= 200 && answer.status <= 299);
+  return isOurs ? { kind: "unsent", error: sentence(answer, undefined) } : answer;
+}
+
 function judgeReply(reply: PlatformReply, judge: Judge): SendResult {
   const isOk = reply.status >= 200 && reply.status <= 299;
   const receipt = isOk ? judge.receipt(reply) : undefined;

@@ -3,13 +3,14 @@
 // I1. What is known of a failure is its phase: before the message's text was on its way nothing can have arrived.
 // I2. The connection ends with the try, however it ends.
 
+import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import MailComposer from "nodemailer/lib/mail-composer";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
 import { whenAborted } from "../../kernel/abort.ts";
 import { messageOf } from "../../kernel/errors.ts";
 import { type Clock, SECOND } from "../../kernel/time.ts";
-import type { SendResult } from "../../records/delivery.ts";
+import type { SendResult, SentMedia } from "../../records/delivery.ts";
 import { textAt, valueAt } from "./ask.ts";
 
 const TIMEOUT_MS = 15 * SECOND;
@@ -29,6 +30,7 @@ export interface MailMessage {
   html: string;
   messageId: string;
   date: Date;
+  attachment?: SentMedia | undefined;
 }
 
 export interface Mailing {
@@ -115,11 +117,10 @@ async function converse(
 
 type Login = Parameters<SMTPConnection["login"]>[0];
 
-function compose({ to, from, ...mail }: MailMessage): Promise<Buffer> {
+function compose({ attachment, ...mail }: MailMessage): Promise<Buffer> {
   const composer = new MailComposer({
     ...mail,
-    from,
-    to,
+    ...(attachment && { attachments: [attachmentOf(attachment)] }),
     headers: { "auto-submitted": "auto-generated", "x-auto-response-suppress": "All" },
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -127,6 +128,11 @@ function compose({ to, from, ...mail }: MailMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     composer.compile().build((error, message) => (error ? reject(error) : resolve(message)));
   });
+}
+
+/** Read by us: the composer itself has no access to files. */
+function attachmentOf({ name, contentType, path }: SentMedia) {
+  return { filename: name, contentType, content: createReadStream(path) };
 }
 
 function asked(begin: (done: (error?: Error | null) => void) => void): Promise<void> {

@@ -12,6 +12,8 @@ export interface Variant {
   thread: string | undefined;
   /** Without markup. */
   isPlain: boolean;
+  /** A picture, film or sound goes as any other file. */
+  isFile?: boolean;
   notes: readonly string[];
 }
 
@@ -47,6 +49,12 @@ export function asPlain(variant: Variant): Variant | undefined {
     isPlain: true,
     notes: [...variant.notes, "the markup was refused: sent as plain text"],
   };
+}
+
+/** The same as a file, unless that was tried. */
+export function asFile(variant: Variant): Variant | undefined {
+  if (variant.isFile) return undefined;
+  return { ...variant, isFile: true, notes: [...variant.notes, "the picture was refused: sent as a file"] };
 }
 
 /** The same outside its thread, unless it has none. */

@@ -3,6 +3,7 @@
 // I1. A line break is a line break: messages are chats and command output, not books, so lines are never joined.
 // I2. What is no markup by CommonMark's flanking rules stays as it was written, character for character.
 // I3. No markup reaches over a line's end but a fence, so a text can be cut between any two lines.
+// I4. A line may hold a lone \r or U+2028: a dot of a pattern must take them, or a line that begins like a quote is none.
 // @source CommonMark 0.31 (fences, headings, quotes, lists, rules); GitHub's tables.
 
 import { type Inline, parseInline } from "./inline.ts";
@@ -34,7 +35,7 @@ export function parseMarkdown(text: string, depth = 0): Block[] {
 
 /** A fence's opening line, or undefined. */
 export function fenceOpening(line: string): { mark: string; language: string } | undefined {
-  const [, mark, info] = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})[ \t]*(.*)$/.exec(line) ?? [];
+  const [, mark, info] = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})[ \t]*(.*)$/s.exec(line) ?? [];
   if (mark === undefined || info === undefined) return undefined;
   return { mark, language: /^[\w+#.-]{1,40}/.exec(info)?.[0] ?? "" };
 }
@@ -58,12 +59,12 @@ function readBlock(lines: readonly string[], index: number, depth: number): Read
 }
 
 function readLine(line: string): Block {
-  const heading = /^ {0,3}(#{1,6})[ \t]+(\S.*)$/.exec(line);
+  const heading = /^ {0,3}(#{1,6})[ \t]+(\S.*)$/s.exec(line);
   if (heading?.[1] !== undefined && heading[2] !== undefined) {
     return { kind: "heading", level: heading[1].length, inlines: parseInline(headingTitle(heading[2])) };
   }
   if (/^ {0,3}(?:(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|(?:\*[ \t]*){3,})$/.test(line)) return { kind: "rule" };
-  const item = /^([ \t]*)([-*+]|\d{1,9}[.)])[ \t]+(\S.*)$/.exec(line);
+  const item = /^([ \t]*)([-*+]|\d{1,9}[.)])[ \t]+(\S.*)$/s.exec(line);
   if (item?.[2] !== undefined) {
     const [, spaces = "", marker, rest = ""] = item;
     const indent = spaces.replaceAll("\t", "    ").length;
@@ -99,7 +100,7 @@ function readQuote(lines: readonly string[], index: number, depth: number): Read
   const inner: string[] = [];
   let next = index;
   for (; next < lines.length; next++) {
-    const line = /^ {0,3}> ?(.*)$/.exec(lines[next] ?? "")?.[1];
+    const line = /^ {0,3}> ?(.*)$/s.exec(lines[next] ?? "")?.[1];
     if (line === undefined) break;
     inner.push(line);
   }

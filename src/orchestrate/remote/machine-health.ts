@@ -77,8 +77,9 @@ export interface CheckTimes {
 
 /** While tasks run there, or it has begun to be silent, it is looked at more closely. */
 const CLOSE_MS = 1_000;
-/** A machine that is busy for a moment is not down. */
-const PATIENCE_MS = 5_000;
+/** A machine that is busy for a moment is not down, however often it is asked. */
+const LEAST_PATIENCE_MS = 1_000;
+const MOST_PATIENCE_MS = 5_000;
 
 /** When to ask next, counted from the last answer. One that is down is asked more and more seldom, at most every `healthMs`. */
 export function nextCheckMs(
@@ -94,7 +95,7 @@ export function nextCheckMs(
 
 /** How long an answer may take. */
 export function checkPatienceMs(healthMs: number): number {
-  return Math.min(healthMs, PATIENCE_MS);
+  return Math.min(Math.max(healthMs, LEAST_PATIENCE_MS), MOST_PATIENCE_MS);
 }
 
 /** The clock there minus the clock here, taking the way there for as long as the way back. */

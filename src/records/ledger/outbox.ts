@@ -12,6 +12,9 @@ export type DeliveryClosing = { id: string; token: number; owner: string } & (
   | { kind: "unknown"; error: string; finishedAt: Instant }
 );
 
+/** How many times as long a row with a file may be held: it is slow to send. */
+export const MEDIA_LEASE_FACTOR = 6;
+
 export interface DeliveryFilter {
   state?: readonly DeliveryState[];
   runId?: string;
@@ -23,7 +26,7 @@ export interface DeliveryFilter {
 export interface OutboxLedger {
   /** Rows outside a run's closing (digests, tests). Known keys change nothing, tombstones of pruned keys included (L8). */
   putDeliveries(deliveries: readonly NewDelivery[], now: Instant): Promise<void>;
-  /** queued → sending with a lease; per target only the oldest unfinished row, in order (O2). */
+  /** queued → sending with a lease (of a file `MEDIA_LEASE_FACTOR` times as long); per target only the oldest unfinished row, in order (O2). */
   takeDeliveries(request: {
     nodeId: string;
     now: Instant;
@@ -43,8 +46,13 @@ export interface OutboxLedger {
   retryDelivery(id: string, now: Instant): Promise<Delivery | undefined>;
   /** A person lets a dead or unknown row rest: `suppressed`, with who and why. Undefined = not in such a state. */
   dismissDelivery(id: string, dismissal: { reason: string; now: Instant }): Promise<Delivery | undefined>;
-  /** Empties the text of rows that ended `delivered` or `suppressed` before this instant; everything else of them stays. */
+  /**
+   * Empties the text of rows that ended `delivered` or `suppressed` before this instant, and lets go of their files;
+   * everything else of them stays.
+   */
   blankDeliveries(request: { before: Instant; limit: number }): Promise<number>;
+  /** Which of these kept files a row still names. */
+  knownMediaFiles(files: readonly string[]): Promise<ReadonlySet<string>>;
   delivery(idOrPrefix: string): Promise<Delivery | undefined>;
   /** Newest first. */
   deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]>;

@@ -4,7 +4,7 @@
 // I2. Names sort by time, so the newest are the last.
 
 import { mkdir, readdir, readFile, stat, unlink } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { stringify } from "yaml";
 import { Fault } from "../../kernel/errors.ts";
 import { formatInstant, HOUR, type Instant } from "../../kernel/time.ts";
@@ -160,11 +160,18 @@ async function sweep(
   return unnamed;
 }
 
+/** With all that lies beside them. */
 async function removeAll(root: string, files: readonly string[]): Promise<void> {
-  const all = files.flatMap((file) => [file, ...BESIDE_KINDS.map((kind) => besideName(file, kind))]);
-  for (const file of new Set(all)) {
-    const path = pathIn(root, file);
-    await unlink(path).catch((error: unknown) => {
+  const all = new Set(files);
+  for (const folder of new Set(files.map((file) => dirname(pathIn(root, file))))) {
+    const gone = new Set(files.filter((file) => dirname(join(root, file)) === folder).map(ownerOf));
+    for (const name of await namesIn(folder)) {
+      const file = relative(root, join(folder, name));
+      if (gone.has(ownerOf(file))) all.add(file);
+    }
+  }
+  for (const file of all) {
+    await unlink(pathIn(root, file)).catch((error: unknown) => {
       if (codeOf(error) !== "ENOENT") throw error;
     });
   }
@@ -180,16 +187,20 @@ async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
+/** What the names of a run's files begin with: a run's id holds no dot. */
+const STEM = /^((?:.*\/)?\d{8}T\d{6}Z-[^./]+)\..+$/;
+
 /** The output file that a file lies beside; itself, if it is one. */
 function ownerOf(file: string): string {
-  return file.replace(/\.(?:trajectory|cassette)\.jsonl$/, ".md");
+  return file.replace(STEM, "$1.md");
 }
 
-/** An archived run, what lies beside it, or the temp file of one that was being written; whatever else lies there is not ours to sweep. */
+/**
+ * An archived run, what lies beside it (a conversation, a file that was sent to `local`), or the temp file of one that was
+ * being written; whatever else lies there is not ours to sweep.
+ */
 function isOurs(name: string): boolean {
-  return /^\d{8}T\d{6}Z-.+\.(?:md|trajectory\.jsonl|cassette\.jsonl)$|^\..+\.(?:md|jsonl)\..+\.tmp$/.test(
-    name,
-  );
+  return STEM.test(name) || /^\..+\.(?:md|jsonl)\..+\.tmp$/.test(name);
 }
 
 function folderOf(jobId: string | undefined): string {

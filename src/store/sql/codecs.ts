@@ -86,6 +86,7 @@ export const DELIVERY = {
   target: "json",
   part: "int",
   body: "text",
+  media: "json",
   repeatability: "text",
   state: "text",
   attempts: "int",
@@ -162,6 +163,8 @@ export const NODE = {
   url: "text",
   lastError: "text",
   resources: "json",
+  remotes: "json",
+  memory: "json",
 } as const satisfies ColumnsOf<NodeRecord>;
 
 export const INCIDENT = {

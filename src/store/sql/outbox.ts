@@ -2,7 +2,7 @@
 
 import type { Instant } from "../../kernel/time.ts";
 import type { Delivery, NewDelivery } from "../../records/delivery.ts";
-import type { DeliveryClosing, OutboxLedger } from "../../records/ledger/outbox.ts";
+import { type DeliveryClosing, MEDIA_LEASE_FACTOR, type OutboxLedger } from "../../records/ledger/outbox.ts";
 import { columnList, DELIVERY, decode } from "./codecs.ts";
 import type { Columns } from "./columns.ts";
 import type { Row } from "./connection.ts";
@@ -15,6 +15,9 @@ const DELIVERY_ID: Columns = { deliveryId: "text" };
 const NODE: Columns = { nodeId: "text" };
 /** SQL: no older row of the same target is unfinished (O2). */
 const IS_HEAD = `NOT EXISTS (SELECT 1 FROM "deliveries" AS o WHERE o."targetText" = d."targetText" AND o."sequence" < d."sequence" AND o."state" IN ('queued','sending'))`;
+
+/** SQL with two parameters: now and the lease of a text. */
+const LEASE_END = `CAST(? AS BIGINT) + CAST(? AS BIGINT) * CASE WHEN "deliveries"."mediaFile" IS NULL THEN 1 ELSE ${MEDIA_LEASE_FACTOR} END`;
 
 const decodeDelivery = (row: Row) => decode<Delivery>(DELIVERY, row);
 const idsOf = (tx: Transaction, rows: readonly Row[]) =>
@@ -33,6 +36,7 @@ export function outboxPart(store: Store): OutboxLedger {
     retryDelivery: (id, now) => retryDelivery(store, id, now),
     dismissDelivery: (id, dismissal) => dismissDelivery(store, id, dismissal),
     blankDeliveries: (request) => blankDeliveries(store, request),
+    knownMediaFiles: (files) => knownMediaFiles(store, files),
     delivery: (idOrPrefix) => findDelivery(store, idOrPrefix),
     deliveries: (filter) => listDeliveries(store, filter),
     nextDeliveryAt: () => nextDeliveryAt(store),
@@ -67,9 +71,9 @@ async function takeDeliveries(
     if (rows.length === 0) return [];
     const clock = await leaseClock(store, tx);
     await tx.run(
-      `UPDATE "deliveries" SET "state" = 'sending', "owner" = ?, "token" = "deliveries"."token" + 1, "attempts" = "deliveries"."attempts" + 1, "leaseEnd" = ?, "leaseBoot" = ?
+      `UPDATE "deliveries" SET "state" = 'sending', "owner" = ?, "token" = "deliveries"."token" + 1, "attempts" = "deliveries"."attempts" + 1, "leaseEnd" = ${LEASE_END}, "leaseBoot" = ?
        FROM ${tx.dialect.rows("x", DELIVERY_ID)} WHERE "deliveries"."id" = x."deliveryId"`,
-      [nodeId, clock.nowMs + leaseMs, clock.boot, idsOf(tx, rows)],
+      [nodeId, clock.nowMs, leaseMs, clock.boot, idsOf(tx, rows)],
     );
     return rows.map(decodeDelivery).map((delivery) => {
       const { runId, jobId, id } = delivery;
@@ -113,9 +117,9 @@ async function takeOverDeliveries(
     );
     if (rows.length === 0) return [];
     await tx.run(
-      `UPDATE "deliveries" SET "owner" = ?, "token" = "deliveries"."token" + 1, "attempts" = "deliveries"."attempts" + 1, "leaseEnd" = ?, "leaseBoot" = ?
+      `UPDATE "deliveries" SET "owner" = ?, "token" = "deliveries"."token" + 1, "attempts" = "deliveries"."attempts" + 1, "leaseEnd" = ${LEASE_END}, "leaseBoot" = ?
        FROM ${tx.dialect.rows("x", DELIVERY_ID)} WHERE "deliveries"."id" = x."deliveryId"`,
-      [nodeId, clock.nowMs + leaseMs, clock.boot, idsOf(tx, rows)],
+      [nodeId, clock.nowMs, leaseMs, clock.boot, idsOf(tx, rows)],
     );
     return rows.map(decodeDelivery).map((delivery) => {
       const { id, runId, jobId, owner } = delivery;
@@ -227,13 +231,31 @@ async function blankDeliveries(
 ): Promise<number> {
   const blanked = await write(store, (tx) =>
     tx.all(
-      `UPDATE "deliveries" SET "body" = '' WHERE "id" IN (
+      `UPDATE "deliveries" SET "body" = '', "media" = NULL, "mediaFile" = NULL WHERE "id" IN (
          SELECT "id" FROM "deliveries" WHERE "state" IN ('delivered','suppressed') AND "finishedAt" < ? AND "body" <> ''
          ORDER BY "sequence" LIMIT ?) RETURNING "id"`,
       [before, limit],
     ),
   );
   return blanked.length;
+}
+
+const FILE: Columns = { file: "text" };
+
+async function knownMediaFiles(
+  { connection, dialect }: Store,
+  files: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await connection.all(
+    `SELECT DISTINCT d."mediaFile" AS "file" FROM ${dialect.rows("x", FILE)} JOIN "deliveries" AS d ON d."mediaFile" = x."file"`,
+    [
+      dialect.encodeRows(
+        FILE,
+        files.map((file) => ({ file })),
+      ),
+    ],
+  );
+  return new Set(rows.map((row) => String(row.file)));
 }
 
 async function nextDeliveryAt(store: Store): Promise<Instant | undefined> {

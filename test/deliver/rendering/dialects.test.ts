@@ -221,6 +221,14 @@ describe("whatever is written, the platform's own reader accepts it", () => {
   });
 });
 
+test.each(["\r", "\u2028", "\u2029", "x\ry", "```\r"])(
+  "a line that holds a break of another kind is read to its end: %j",
+  (text) => {
+    for (const prefix of ["> ", ">", "# ", "- ", "1. ", "| a |\n|---|\n| ", "```", "> > "])
+      expect(toPlain(`${prefix}${text}\nafter`)).toMatch(/after$/);
+  },
+);
+
 test("hostile lines are read in linear time", () => {
   for (const piece of [
     "*a ",

@@ -183,15 +183,23 @@ export function serveTest({ machines, port, commands, close }) {
     vanish: async () => {
       for (const machine of machines.living()) if (machine.state === "running") await commands.end(machine);
     },
+    /** Away with it, whatever became of it. */
+    forget: ({ id }) => machines.remove(machines.all.get(id)),
+    label: ({ id, labels }) => {
+      machines.all.get(id).labels = labels;
+    },
     stop: async () => {
       await close();
       await machines.close();
     },
     ...commands,
   };
-  process.on("message", async ({ id, command, ...message }) => {
-    const answer = await all[command](message);
-    process.send({ id, answer });
+  process.on("message", async ({ ticket, command, ...message }) => {
+    try {
+      process.send({ ticket, answer: await all[command](message) });
+    } catch (error) {
+      process.send({ ticket, error: String(error?.stack ?? error) });
+    }
     if (command === "stop") process.disconnect();
   });
   process.on("disconnect", async () => {

@@ -93,7 +93,9 @@ const controlPlane = {
     if (refusal === "quota") refuse("RESOURCE_EXHAUSTED", "the workspace has reached its limit of sandboxes");
     const { imageId, name, timeoutSecs } = definition;
     if (named(name)) refuse("ALREADY_EXISTS", `there is a sandbox ${name}`);
-    const facts = { id: unique("sb"), name, labels: tagsOf(tags), timeoutSecs, secretSources };
+    const { networkAccess, resources } = definition;
+    const asked = { networkAccess, resources, timeoutSecs, secretSources };
+    const facts = { id: unique("sb"), name, labels: tagsOf(tags), asked };
     const machine = machines.create(facts, images.get(imageId));
     if (timeoutSecs > 0) setTimeout(() => void end(machine), timeoutSecs * 1_000).unref();
     return { sandboxId: machine.id, taskId: `ta-${machine.id}`, commandRouterAccess: access() };
@@ -219,7 +221,7 @@ serveTest({
       refusal = how;
     },
     images: () => [...images.keys()],
-    secrets: () => machines.living().map(({ secretSources }) => secretSources),
+    asked: () => machines.living().map(({ asked }) => asked),
   },
   close: async () => server.forceShutdown(),
 });

@@ -33,20 +33,23 @@ export async function startCloud(backend: "modal" | "daytona" | "vercel"): Promi
   // Nothing of ours but the PATH: what a sandbox could see of it would be a leak of the test's, not of the code's.
   const child = fork(program, [folder], { env: { PATH: process.env.PATH }, execArgv: [], stdio: "inherit" });
   const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
-  const waiting = new Map<number, (answer: never) => void>();
+  const waiting = new Map<number, (told: Told) => void>();
   let count = 0;
-  const tell = <Answer>(command: string, message: Record<string, unknown> = {}) => {
+  const tell = async <Answer>(command: string, message: Record<string, unknown> = {}) => {
+    if (!child.connected) throw new Error(`the ${backend} server has ended`);
     count += 1;
-    const id = count;
-    const answer = new Promise<Answer>((resolve, reject) => {
-      waiting.set(id, resolve as (answer: never) => void);
-      void ended.then(() => reject(new Error(`the ${backend} server has ended`)));
-    });
-    child.send({ id, command, ...message });
-    return answer;
+    const ticket = count;
+    child.send({ ticket, command, ...message });
+    const told: Told = await Promise.race([
+      new Promise<Told>((resolve) => waiting.set(ticket, resolve)),
+      ended.then(() => ({ error: `the ${backend} server has ended` })),
+    ]);
+    waiting.delete(ticket);
+    if (told.error !== undefined) throw new Error(told.error);
+    return told.answer as Answer;
   };
   const port = await listening(child, ended);
-  child.on("message", ({ id, answer }: { id: number; answer: never }) => waiting.get(id)?.(answer));
+  child.on("message", ({ ticket, ...told }: Told & { ticket: number }) => waiting.get(ticket)?.(told));
   return {
     url: `http://127.0.0.1:${port}`,
     sandboxes: () => tell("state"),
@@ -57,6 +60,11 @@ export async function startCloud(backend: "modal" | "daytona" | "vercel"): Promi
       await ended;
     },
   };
+}
+
+interface Told {
+  answer?: unknown;
+  error?: string;
 }
 
 function listening(child: ChildProcess, ended: Promise<void>): Promise<number> {

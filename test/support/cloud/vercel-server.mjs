@@ -1,5 +1,6 @@
 // A Vercel Sandbox for tests: sandboxes, their sessions, commands with output as lines of JSON, and files.
 
+import { once } from "node:events";
 import { createRequire } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createGunzip } from "node:zlib";
@@ -136,11 +137,11 @@ async function run({ request, response, params: [id] }) {
 
 /** As text, whatever the bytes were. */
 async function tell({ running, machine }, response) {
+  const gone = once(response, "close");
   const streams = ["stdout", "stderr"].map(async (name) => {
     for await (const chunk of running[name]) {
       const line = `${JSON.stringify({ stream: name, data: chunk.toString("utf8") })}\n`;
-      if (!response.write(line))
-        await new Promise((resolve) => response.once("drain", resolve).once("close", resolve));
+      if (!response.write(line)) await Promise.race([once(response, "drain"), gone]);
     }
   });
   await Promise.all(streams);
@@ -253,6 +254,14 @@ serveTest({
         labels,
         state: statusOf(machine),
       })),
+    forget: async ({ id }) => {
+      const sandbox = sandboxes.get(id);
+      sandboxes.delete(id);
+      await machines.remove(sandbox.machine);
+    },
+    label: ({ id, labels }) => {
+      sandboxes.get(id).labels = labels;
+    },
     refuse: ({ how }) => {
       refusal = how;
     },

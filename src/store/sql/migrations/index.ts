@@ -9,6 +9,8 @@ import { workflowTables } from "./0005-workflows.ts";
 import { incidentTable } from "./0006-incidents.ts";
 import { eventTables } from "./0007-events.ts";
 import { chatOffsetTable } from "./0008-chats.ts";
+import { mediaColumns } from "./0009-media.ts";
+import { rolloutTables } from "./0010-rollouts.ts";
 
 /** Number n of the list takes a database from version n − 1 to n. */
 export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = [
@@ -20,4 +22,6 @@ export const MIGRATIONS: readonly ((dialect: Dialect) => readonly string[])[] = 
   incidentTable,
   eventTables,
   chatOffsetTable,
+  mediaColumns,
+  rolloutTables,
 ];
