@@ -163,7 +163,8 @@ export const requirements = {
     states: "Retries repeat one executor, then fallbacks get attempts of their own; each attempt is a row.",
   },
   G7: {
-    states: "A time limit ends the attempt with all that it started, and does not count the time in the queue.",
+    states:
+      "A time limit ends the attempt with all that it started, and does not count the time in the queue.",
   },
   G8: {
     states:
