@@ -98,7 +98,9 @@ test("check-env names every backend with what to install, and finds only what is
 });
 
 describe.skipIf(whyNoEngine())("with an engine", () => {
-  test("exec runs in a container and leaves none; reap removes only a dead owner's", async () => {
+  test("exec runs in a container and leaves none; reap removes only a dead owner's", {
+    timeout: 60_000,
+  }, async () => {
     const cli = await home();
     const ran = await cli.run(["environment", "exec", "box", "--", "pwd"]);
     expect(ran).toEqual({ exitCode: 0, stdout: "/workspace\n", stderr: "" });

@@ -61,7 +61,7 @@ async function kill(node: NodeProcess): Promise<void> {
 }
 
 test.skipIf(!hasPython())(
-  "L6, dagu#1103: a node killed amid a shell command, Python, a pause, items, an approval, an external task, a handler and finally: each next node goes on, and nothing that ended is done twice [needs python3]",
+  "G10, L6, dagu#1103, dagu#2040: a node killed amid a shell command, Python, a pause, items, an approval, an external task, a handler and finally: each next node goes on, and nothing that ended is done twice [needs python3]",
   { timeout: 180_000 },
   async () => {
     const home = await workflowHome();

@@ -126,7 +126,7 @@ tasks:
 }
 
 test(
-  "L4, dagu#2298: a node that dies amid a workflow hands it to the other on its SQLite file at once",
+  "G10, L4, dagu#2298: a node that dies amid a workflow hands it to the other on its SQLite file at once",
   {
     timeout: 90_000,
   },
@@ -134,7 +134,7 @@ test(
 );
 
 test.skipIf(!hasPostgres)(
-  "L4, dagu#2298: a node that dies amid a workflow hands it to the other on its PostgreSQL at once [needs postgres]",
+  "G10, L4, dagu#2298: a node that dies amid a workflow hands it to the other on its PostgreSQL at once [needs postgres]",
   { timeout: 120_000 },
   async () => takeOver(await postgresDatabase()),
 );
@@ -214,7 +214,7 @@ tasks:
   await expectWorkflowsWhole(home);
 });
 
-test("peers §5.2, 9: a cancel whose node dies in the handler still runs handler and finally, and ends cancelled", {
+test("G9: a cancel whose node dies in the handler still runs handler and finally, and ends cancelled", {
   timeout: 90_000,
 }, async () => {
   const home = await workflowHome();

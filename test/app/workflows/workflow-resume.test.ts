@@ -49,7 +49,7 @@ outputs: {a: "{{ a.result }}", b: "{{ b.result }}"}
     });
   });
 
-  test("peers §5.2, 10: an external task that its node took along waits for a person's word, and goes on with it", async () => {
+  test("G10: an external task that its node took along waits for a person's word, and goes on with it", async () => {
     const gate = gated("gate", "external");
     const bench = await WorkflowBench.open([gate.executor]);
     const first = await bench.node();

@@ -27,7 +27,7 @@ describe("a workflow", () => {
     expect(await bench.tasks(id)).toEqual({ a: "succeeded", b: "succeeded", c: "succeeded" });
   });
 
-  test("peers §5.2, 3: a handled failure is partiallySucceeded, what nobody activated is skipped, finally runs", async () => {
+  test("G3: a handled failure is partiallySucceeded, what nobody activated is skipped, finally runs", async () => {
     const bench = await WorkflowBench.open();
     await bench.node();
 
@@ -54,7 +54,7 @@ outputs: {body: "{{ alert.result.body }}"}
     expect(run.outcome).toMatchObject({ result: { body: expect.stringContaining("no paper") } });
   });
 
-  test("peers §5.2, 6: a task is retried with its key, then its fallback has attempts of its own; each is a row", async () => {
+  test("G6: a task is retried with its key, then its fallback has attempts of its own; each is a row", async () => {
     const keys: string[] = [];
     const flaky = defineExecutor({
       ...{ name: "flaky", effects: "external" },
@@ -115,7 +115,7 @@ outputs: {all: "{{ each.result }}"}
     ]);
   });
 
-  test("peers §5.2, 9: a cancel stops what runs, then handlers and finally run, and only then the run has ended", async () => {
+  test("G9: a cancel stops what runs, then handlers and finally run, and only then the run has ended", async () => {
     const gate = gated("gate", "external");
     const bench = await WorkflowBench.open([gate.executor]);
     await bench.node();
