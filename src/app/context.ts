@@ -11,13 +11,13 @@ import type { Clock, Instant } from "../kernel/time.ts";
 import type { Config } from "../records/config-document.ts";
 import type { Definition } from "../records/definition.ts";
 import type { Origin, TargetSelector } from "../records/delivery.ts";
+import type { KnownExecutors } from "../records/executor.ts";
 import type { Job, JobDocument, TargetDocument } from "../records/job.ts";
 import type { Ledger } from "../records/ledger/index.ts";
 import type { DecideJob, DigestMissed, JobView } from "../records/ledger/slots.ts";
 import type { HostIdentity, ProcessIdentity } from "../records/process.ts";
 import type { DefinitionSource } from "../records/source.ts";
 import type { Home } from "../store/files/home.ts";
-import type { HomeExecutors } from "./executors/lazy-executors.ts";
 import type { WorkTable } from "./work.ts";
 
 export interface Context {
@@ -42,7 +42,7 @@ export interface Context {
   /** Kinds of work that an embedding program does in its own way. */
   work: WorkTable;
   /** All that is registered: built in, in executors/, in the config, by the embedding program. */
-  executors: HomeExecutors;
+  executors: KnownExecutors;
   scriptPlace: ScriptPlace;
   env: Readonly<Record<string, string | undefined>>;
   /** A variable of the process, else of the home's `.env`. */

@@ -4,8 +4,8 @@
 
 import { messageOf } from "../kernel/errors.ts";
 import type { Environment } from "../records/environment.ts";
+import type { KeepMedia } from "../records/keep-media.ts";
 import {
-  type KeepMedia,
   type Media,
   type MediaSource,
   mediaLines,

@@ -7,6 +7,7 @@ import type { PassRequest } from "../records/ledger/slots.ts";
 import type { AgentDeps } from "./agent/agent-deps.ts";
 import { agentWork } from "./agent-work.ts";
 import type { Context } from "./context.ts";
+import { homeExecutorsOf } from "./executors/lazy-executors.ts";
 import { workflowInTask } from "./executors/workflow-in-task.ts";
 import { redactOutcome } from "./redact-outcome.ts";
 import { scriptWork } from "./script-work.ts";
@@ -56,7 +57,7 @@ export function nodeWork(deps: NodeWorkDeps): NodeWork {
       return redactOutcome(context.redact, outcome);
     },
   });
-  context.executors.serve({ commands, agent, workflow: workflowInTask(context, workflows.work) });
+  homeExecutorsOf(context).serve({ commands, agent, workflow: workflowInTask(context, workflows.work) });
   return {
     work: {
       script: scriptWork(context, commands),

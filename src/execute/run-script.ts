@@ -8,7 +8,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { chainRedact, isSecretName, makeRedact, type Redact } from "../kernel/redact.ts";
 import { type KeptOutput, outcomeOfAbort } from "../records/abort-outcome.ts";
-import type { KeepMedia } from "../records/media.ts";
+import type { KeepMedia } from "../records/keep-media.ts";
 import type { Outcome } from "../records/outcome.ts";
 import type { ProcessRecord } from "../records/process.ts";
 import type { RunContext } from "../records/run-context.ts";

@@ -91,6 +91,14 @@ export interface ExecutorRegistry {
   close(): Promise<void>;
 }
 
+/** A registry that says at once what it knows, for decisions inside of transactions, which cannot wait. */
+export interface KnownExecutors extends ExecutorRegistry {
+  /** Whether a name was registered when this was last looked at; undefined = nobody has looked yet. */
+  knows(name: string): boolean | undefined;
+  /** Whether a name is certainly a function of this process. */
+  isInProcess(name: string): boolean;
+}
+
 export interface ExecutorProblem {
   source: string;
   /** With line and column where there is one. */

@@ -4,8 +4,6 @@
 
 import type { Redact } from "../kernel/redact.ts";
 import type { Environment } from "./environment.ts";
-import type { Outcome } from "./outcome.ts";
-import type { Run } from "./run.ts";
 
 /** What a platform tells apart. */
 export type MediaKind = "image" | "video" | "audio" | "file";
@@ -52,13 +50,6 @@ export type MediaSource = MediaPlace & {
 type MediaPlace =
   | { kind: "folders"; cwd: string; folders: readonly string[] }
   | { kind: "environment"; environment: Environment; signal: AbortSignal };
-
-/** Keeps what an outcome names, while the place it was made in is still there. Never throws; others pass unchanged. */
-export type KeepMedia = (
-  outcome: Outcome,
-  source: MediaSource,
-  run: Pick<Run, "id" | "jobId">,
-) => Promise<Outcome>;
 
 const LINE = /^[ \t]*MEDIA:[ \t]*(\S.*?)[ \t]*\r?$/;
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;

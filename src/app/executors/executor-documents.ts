@@ -5,6 +5,7 @@ import type { Executor, ExecutorKind, ExecutorProblem } from "../../records/exec
 import type { Effects, RetryDocument } from "../../records/job.ts";
 import type { Resources } from "../../records/workflow.ts";
 import type { Context } from "../context.ts";
+import { homeExecutorsOf } from "./lazy-executors.ts";
 import { requireExecutor } from "./require-task.ts";
 
 export interface ExecutorDocument {
@@ -35,8 +36,9 @@ export interface ExecutorListDocument {
 
 /** Everything that is registered, and what could not be. */
 export async function listExecutors({
-  executors,
+  executors: known,
 }: Pick<Context, "executors">): Promise<ExecutorListDocument> {
+  const executors = homeExecutorsOf({ executors: known });
   return {
     executors: (await executors.list()).map(executorDocument),
     problems: [...(await executors.problems())],
@@ -58,7 +60,9 @@ export async function checkExecutors(
   options: { file: string | undefined; cwd: string },
 ): Promise<ExecutorListDocument> {
   if (options.file === undefined) return listExecutors(context);
-  const { executors, problems, notes } = await context.executors.check(resolve(options.cwd, options.file));
+  const { executors, problems, notes } = await homeExecutorsOf(context).check(
+    resolve(options.cwd, options.file),
+  );
   return { executors: executors.map(executorDocument), problems, notes };
 }
 

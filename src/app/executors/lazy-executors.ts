@@ -1,6 +1,7 @@
 // The registry of a context, made when somebody first asks: commands that know no executors pay nothing for it.
 
-import type { ExecutorRegistry } from "../../records/executor.ts";
+import { invariant } from "../../kernel/errors.ts";
+import type { KnownExecutors } from "../../records/executor.ts";
 import type { Context } from "../context.ts";
 import type { RemoteMachines } from "../remote/remote-machines.ts";
 import type { FileReading } from "./read-folder.ts";
@@ -8,19 +9,24 @@ import type { Executors, RegistryOptions } from "./registry.ts";
 import type { Serving } from "./room.ts";
 
 /** The registrations of one home. */
-export interface HomeExecutors extends ExecutorRegistry {
+export interface HomeExecutors extends KnownExecutors {
   /** A node says how it runs commands, agents and workflows; the last one to say so counts. */
   serve(serving: Serving): void;
   /** What was read otherwise than its words say, one sentence each. */
   notes(): Promise<readonly string[]>;
   /** What one file would register, wherever it lies. Throws Fault `input.not-found`. */
   check(path: string): Promise<FileReading>;
-  /** Whether a name was registered when this was last looked at; undefined = nobody has looked yet. */
-  knows(name: string): boolean | undefined;
-  /** Whether a name is certainly a function of this process. */
-  isInProcess(name: string): boolean;
   /** The machines behind `remoteExecutors`, as the config is now. */
   remotes(): Promise<RemoteMachines>;
+}
+
+const opened = new WeakMap<object, HomeExecutors>();
+
+/** What stands behind the executors of a context that `openContext` made. */
+export function homeExecutorsOf({ executors }: Pick<Context, "executors">): HomeExecutors {
+  const found = opened.get(executors);
+  invariant(found, "the context was opened by openContext");
+  return found;
 }
 
 export function lazyExecutors(context: () => Context, options: RegistryOptions): HomeExecutors {
@@ -35,7 +41,7 @@ export function lazyExecutors(context: () => Context, options: RegistryOptions):
     });
     return made;
   };
-  return {
+  const executors: HomeExecutors = {
     serve(given) {
       serving = given;
       void made?.then((executors) => executors.serve(given));
@@ -54,4 +60,6 @@ export function lazyExecutors(context: () => Context, options: RegistryOptions):
     },
     close: async () => (await made)?.close(),
   };
+  opened.set(executors, executors);
+  return executors;
 }

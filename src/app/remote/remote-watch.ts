@@ -2,6 +2,7 @@
 
 import { messageOf } from "../../kernel/errors.ts";
 import type { Context } from "../context.ts";
+import { homeExecutorsOf } from "../executors/lazy-executors.ts";
 import type { RemoteMachines } from "./remote-machines.ts";
 
 export interface RemoteWatchDeps {
@@ -54,9 +55,9 @@ export class RemoteWatch {
   }
 
   async #look(): Promise<void> {
-    const { executors, log } = this.#deps.context;
+    const { context } = this.#deps;
     try {
-      const machines = await executors.remotes();
+      const machines = await homeExecutorsOf(context).remotes();
       if (this.#isStopped) return;
       if (!this.#machines) {
         this.#machines = machines;
@@ -65,7 +66,7 @@ export class RemoteWatch {
       if (this.#isStarted) machines.start();
       await this.#onChange();
     } catch (error) {
-      log.warn("remote-executors-not-read", { error: messageOf(error) });
+      context.log.warn("remote-executors-not-read", { error: messageOf(error) });
     }
   }
 

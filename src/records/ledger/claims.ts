@@ -7,33 +7,10 @@ import type { Incident, IncidentFacts } from "../incident.ts";
 import type { Outcome, Usage } from "../outcome.ts";
 import type { ProcessRecord } from "../process.ts";
 import type { Claim, NewRunEvent, Resolution, Run, TerminalState } from "../run.ts";
+import type { NewRun } from "./new-run.ts";
 import type { ClaimedRun } from "./slots.ts";
 
-/** A run that is not a slot's: by hand, by event, a person's retry. Inserted `queued`; a known dedupeKey+attempt changes nothing. */
-export type NewRun = Pick<
-  Run,
-  | "id"
-  | "dedupeKey"
-  | "attempt"
-  | "kind"
-  | "jobId"
-  | "version"
-  | "parentId"
-  | "rootId"
-  | "slot"
-  | "trigger"
-  | "effects"
-  | "isExclusive"
-  | "idempotencyKey"
-  | "readyAt"
-  | "createdAt"
-> &
-  Pick<Run, "queue" | "admission"> & {
-    /** The JSON of a JobDocument, for a run that has no job. */
-    input?: string | undefined;
-    /** The event that set it off (W7). */
-    eventId?: string | undefined;
-  };
+export type { NewRun } from "./new-run.ts";
 
 export interface StartRun {
   claim: Claim;

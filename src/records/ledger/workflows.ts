@@ -10,7 +10,7 @@ import type { Instant } from "../../kernel/time.ts";
 import type { NewDelivery } from "../delivery.ts";
 import type { Outcome } from "../outcome.ts";
 import type { Admission, Claim, Resolution, Run, TerminalState } from "../run.ts";
-import type { NewRun } from "./claims.ts";
+import type { NewRun } from "./new-run.ts";
 
 /** A row of a task: waiting for a person or an instant, or over at once. Absent state = `queued`. */
 export type NewTask = NewRun &
