@@ -49,7 +49,7 @@ module.exports = {
       to: {
         dependencyTypes: ["npm-dev"],
         pathNot:
-          "node_modules/(@ai-sdk/[^/]+|@hono/node-server|@marcbachmann/cel-js|@modelcontextprotocol/sdk|@types|commander|hono|html-to-text|kysely|mqtt|nodemailer|yaml|zod)/",
+          "node_modules/(@ai-sdk/[^/]+|@hono/node-server|@marcbachmann/cel-js|@modelcontextprotocol/sdk|@types|commander|hono|html-to-text|kysely|mqtt|modal|@daytonaio/sdk|@vercel/sandbox|nodemailer|yaml|zod)/",
       },
     },
     {

@@ -5,6 +5,8 @@ import type { Outcome } from "./outcome.ts";
 import type { RunState } from "./run.ts";
 import type { ResourcesDocument } from "./workflow.ts";
 
+export type { RemoteCaller } from "./remote-caller.ts";
+
 /** `POST /execute`. */
 export interface ExecuteRequest {
   executor: string;
@@ -39,19 +41,6 @@ export interface ExecuteAnswer {
   finishedAt: string | null;
   /** The wall clock there, to be compared. */
   now: string;
-}
-
-/** Who had a task done here; in its row. */
-export interface RemoteCaller {
-  /** Its run and task there. */
-  run?: string | undefined;
-  task?: string | undefined;
-  attempt: number;
-  leaseMs: number;
-  /** By this ledger's clock; absent = none. */
-  deadlineAt?: Instant | undefined;
-  /** Of executor and params: the same key with other ones is a mistake. */
-  digest: string;
 }
 
 /** What a node knows of one machine for one executor; written to the node's row. */

@@ -3,7 +3,7 @@
 import type { Instant } from "../kernel/time.ts";
 import type { Effects } from "./job.ts";
 import type { Outcome, Usage } from "./outcome.ts";
-import type { RemoteCaller } from "./remote.ts";
+import type { RemoteCaller } from "./remote-caller.ts";
 import type { Holding } from "./resources.ts";
 import type { OnConflict, Resources } from "./workflow.ts";
 

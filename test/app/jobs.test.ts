@@ -58,7 +58,7 @@ describe("creating a job", () => {
     ["origin without an origin", { deliver: ["origin"] }, "target.no-origin"],
     ["a platform without an adapter", { deliver: ["telegram:1"] }, "target.refused"],
     ["an agent where no model is configured", { run: { agent: { prompt: "hi" } } }, "model.unknown"],
-    ["work this version cannot do", { run: { workflow: { file: "a.yaml" } } }, "input.refused"],
+    ["a workflow that is not there", { run: { workflow: { file: "a.yaml" } } }, "input.not-found"],
     ["a jitter over half the gap", { schedule: "every 5m", jitter: "4m" }, "job.invalid"],
   ])("law 8: %s is refused before anything is written", async (_what, patch, code) => {
     const context = await home();

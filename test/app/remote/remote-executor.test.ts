@@ -1,6 +1,7 @@
 import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { homeExecutorsOf } from "../../../src/app/executors/lazy-executors.ts";
 import { cancelRun } from "../../../src/app/runs.ts";
 import { systemClock } from "../../../src/app/system.ts";
 import { waitForChange } from "../../../src/app/wait-for-change.ts";
@@ -230,7 +231,7 @@ describe("health (W5)", () => {
       const { id } = await here.submit(LINE);
       return ((await here.ended(id)).outcome as { result?: { by?: string } } | null)?.result?.by;
     };
-    const machines = await here.context.executors.remotes();
+    const machines = await homeExecutorsOf(here.context).remotes();
     const standing = async (state: string) => {
       for (;;) {
         const [found] = machines.standings();
@@ -263,7 +264,7 @@ describe("health (W5)", () => {
 
     const { id } = await here.submit(LINE.replace("retry: 0", "retry: 0, timeout: 5"));
     await here.ended(id);
-    const [standing] = (await here.context.executors.remotes()).standings();
+    const [standing] = (await homeExecutorsOf(here.context).remotes()).standings();
 
     expect(await here.tasks(id)).toEqual({ t3: "succeeded" });
     expect(Math.abs((standing?.skewMs ?? 0) - 12_000)).toBeLessThan(1_000);
@@ -275,7 +276,7 @@ describe("health (W5)", () => {
       `remoteExecutors: [{name: cv_inspect, url: "${there.url}/execute", token: "\${env:T}"}]\n`,
       { env: { PATH: process.env.PATH, HOME: "/tmp", T: there.context.home.token } },
     );
-    const machines = await here.context.executors.remotes();
+    const machines = await homeExecutorsOf(here.context).remotes();
     while (machines.standings()[0]?.state === "unknown")
       await new Promise<void>((resolve) => machines.onChange(() => resolve()));
 
