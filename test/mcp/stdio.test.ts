@@ -79,7 +79,7 @@ describe("bad input", () => {
     }
     await expect(client.callTool({ name: "teleport", arguments: {} })).rejects.toMatchObject({
       code: -32_602,
-      message: expect.stringContaining("cronjob, process, runs, agent"),
+      message: expect.stringContaining("cronjob, process, runs, workflow, agent"),
     });
     expect((await call("runs", { action: "list" })).result).toEqual({ error: null, runs: [] });
   });
