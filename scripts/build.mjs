@@ -21,6 +21,9 @@ import { ensureInstalled, requirePlatform, root } from "./install.mjs";
 
 const dist = join(root, "dist");
 
+/** Optional: who uses them installs them. Never bundled. */
+const PEERS = ["mqtt", "modal", "@daytonaio/sdk", "@vercel/sandbox"];
+
 /** Every source file below a folder, in a stable order. */
 function filesBelow(folder) {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
@@ -109,7 +112,7 @@ function cliBundle(digest) {
     banner: {
       js: `// ${digest.slice(0, 16)}\nconst __bundleUrl = require("node:url").pathToFileURL(__filename).href;`,
     },
-    external: ["pg", "mqtt", "node:sqlite"],
+    external: ["pg", "node:sqlite", ...PEERS],
     plugins: [doorsBeside, lazyBuiltins, bundledLibsql],
   };
 }
@@ -184,7 +187,7 @@ export async function build() {
     sourcesContent: false,
     metafile: true,
     legalComments: "none",
-    external: ["libsql", "pg", "mqtt", "node:sqlite"],
+    external: ["libsql", "pg", "node:sqlite", ...PEERS],
     logLevel: "warning",
   };
   const bundles = [

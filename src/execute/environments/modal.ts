@@ -16,11 +16,11 @@ import {
   type CloudSandbox,
   type CloudService,
   LABEL,
-  type Refusal,
   type SandboxRequest,
   type ShortAnswer,
   type StartRequest,
 } from "./cloud-sandbox.ts";
+import { refusalOf } from "./modal-refusals.ts";
 import type { CheckDeps, Launched } from "./place.ts";
 
 /** @source upstream.md 1.11 */
@@ -280,36 +280,4 @@ function stdinOf({ stdin }: ContainerProcess<Uint8Array>): Writable {
   });
   writable.on("error", () => {});
   return writable;
-}
-
-/** gRPC's codes. @source grpc/grpc doc/statuscodes.md */
-const BY_STATUS: Readonly<Record<number, Refusal>> = {
-  3: "refused",
-  4: "unreachable",
-  5: "missing",
-  7: "forbidden",
-  8: "quota",
-  9: "refused",
-  12: "refused",
-  13: "unreachable",
-  14: "unreachable",
-  16: "auth",
-};
-
-const BY_NAME: Readonly<Record<string, Refusal>> = {
-  NotFoundError: "missing",
-  ResourceExhaustedError: "quota",
-  InvalidError: "refused",
-  ConflictError: "missing",
-  AlreadyExistsError: "refused",
-  ExecutionError: "refused",
-  TimeoutError: "unreachable",
-  ClientClosedError: "unreachable",
-};
-
-function refusalOf(error: unknown): Refusal | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const status = "code" in error && "path" in error ? error.code : undefined;
-  if (typeof status === "number") return BY_STATUS[status] ?? "unreachable";
-  return BY_NAME[error.name];
 }
