@@ -11,7 +11,7 @@ describe("a node's /mcp", () => {
   test("schedules, says where results go, and promises nothing that nobody would do", async () => {
     const node = await httpNode(await mcpHome());
     const { call, client } = await httpClient(node);
-    expect((await client.listTools()).tools).toHaveLength(4);
+    expect((await client.listTools()).tools).toHaveLength(5);
     const { result } = await call("cronjob", nightly, { origin: { platform: "local" } });
     expect(result).toMatchObject({ error: null, created: "nightly", deliverTo: ["origin"], warnings: [] });
     expect(await node.home.json("job", "show", "nightly")).toMatchObject({ origin: { platform: "local" } });

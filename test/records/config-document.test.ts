@@ -27,12 +27,13 @@ describe("config.yaml", () => {
       expect(read(text).config).toEqual({
         timezone: undefined,
         defaults: {},
-        deliver: { webhooks: {}, allowPrivate: [], homes: {}, mirror: [], platforms: {} },
-        http: { port: 4747, bind: "127.0.0.1", allowRunsToSchedule: false },
+        deliver: { webhooks: {}, allowPrivate: [], homes: {}, mirror: [], alerts: {}, platforms: {} },
+        http: { port: 4747, bind: "127.0.0.1", allowRunsToSchedule: false, hooks: {}, nodes: {} },
         limits: {
           maxParallelRuns: undefined,
           outputBytes: 1_000_000,
           promptBytes: 200_000,
+          mediaBytes: 50_000_000,
           quarantine: true,
         },
         retention: { runsPerJob: 1_000, outputFiles: 50, events: 100_000, messageDays: 30 },
@@ -52,6 +53,7 @@ describe("config.yaml", () => {
           resourceProbeMs: 10_000,
           healthMs: 30_000,
           reserve: { cpu: 0, memoryMb: 0, gpuMemoryMb: 0 },
+          labels: [],
         },
         queues: [],
         executors: [],
