@@ -20,7 +20,7 @@ import { makeKeepMedia } from "./keep-media.ts";
 import type { LiveRun } from "./live-run.ts";
 import { type ClosingPlan, planClosing } from "./plan-closing.ts";
 import type { EndedRun, RecoveryDeps, UnknownPlan, UnknownPlans } from "./recovery.ts";
-import type { CloseRun } from "./runner.ts";
+import type { CloseRun } from "./runner-deps.ts";
 import { fraction } from "./system.ts";
 
 const NO_RETRY = { max: 0, delayMs: 0, backoff: 1, maxDelayMs: 0, on: [], notOn: [] } as const;

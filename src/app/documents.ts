@@ -8,6 +8,7 @@ import type { JobView } from "../records/ledger/slots.ts";
 import type { NodeRecord } from "../records/node.ts";
 import type { Outcome, Usage } from "../records/outcome.ts";
 import { isTerminal, type Resolution, type Run, type RunEvent } from "../records/run.ts";
+import { unitOf, workName } from "./run-names.ts";
 
 const iso = (instant: Instant | undefined): string | null =>
   instant === undefined ? null : formatInstant(instant);
@@ -109,17 +110,6 @@ export function runDocument(
     })),
     deliveries: (extra.deliveries ?? []).map(deliverySummary),
   };
-}
-
-/** The id that stands first in the document of its work, without reading the rest: it may hold a whole workflow. */
-function workName({ input }: Run): string | null {
-  return (input && /^\{"id":"((?:[^"\\]|\\.)*)"/.exec(input)?.[1]) ?? null;
-}
-
-/** The unit of a workflow that a row belongs to; undefined for a row of something else. @source SEMANTICS L2: `parent/<run>/<unit>` */
-export function unitOf(run: Pick<Run, "dedupeKey" | "parentId">): string | undefined {
-  const head = `parent/${run.parentId}/`;
-  return run.dedupeKey.startsWith(head) ? run.dedupeKey.slice(head.length) : undefined;
 }
 
 function deliverySummary(delivery: Delivery): DeliverySummary {

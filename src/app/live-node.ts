@@ -24,7 +24,7 @@ import { type NodeLoop, nodeLoops } from "./node-loops.ts";
 import type { NightshiftNode, NodeOptions, StopOptions, TickResult } from "./node-options.ts";
 import { nodeRecord } from "./node-record.ts";
 import { nodeWork } from "./node-work.ts";
-import { passUntilIdle } from "./pass-until-idle.ts";
+import { type Counted, count, passUntilIdle } from "./pass-until-idle.ts";
 import { provablyDead, recover } from "./recovery.ts";
 import { recoveryDeps } from "./recovery-deps.ts";
 import { Runner } from "./runner.ts";
@@ -35,7 +35,7 @@ import type { TaskChoices } from "./task-choices.ts";
 import { Telling } from "./telling.ts";
 import { untilStored } from "./until-stored.ts";
 import { waitForChange } from "./wait-for-change.ts";
-import { inlineWatch, type Watch, workerWatch } from "./watch.ts";
+import { makeWatch, type Watch } from "./watch.ts";
 import type { WorkflowsOfNode } from "./workflow-work.ts";
 
 /** @source SEMANTICS L4 */
@@ -47,11 +47,8 @@ const MOST_SEND_MS = 5 * SECOND;
 /** After the grace and TERM → KILL of every run, the store gets this long to take the closings. */
 const GIVE_UP_MS = 30 * SECOND;
 
-type Counted = { started: string[]; closedSlots: number };
-
-function count(done: Counted, { claimed, closedSlots }: PassResult): void {
-  done.started.push(...claimed.map(({ run }) => run.id));
-  done.closedSlots += closedSlots.reduce((sum, { slots }) => sum + slots.count, 0);
+function placesOf({ config }: Context): number {
+  return config.limits.maxParallelRuns ?? Math.max(8, 4 * availableParallelism());
 }
 
 /** Use node.ts: it starts one, or does one thing with one. */
@@ -80,10 +77,7 @@ export class LiveNode implements NightshiftNode {
     this.#options = options;
     this.#context = context;
     this.id = options.id ?? makeId(context.clock.now(), context.random);
-    this.#maxParallelRuns =
-      options.maxParallelRuns ??
-      context.config.limits.maxParallelRuns ??
-      Math.max(8, 4 * availableParallelism());
+    this.#maxParallelRuns = options.maxParallelRuns ?? placesOf(context);
     const files = openOutputFiles(context.home.paths.root);
     const deps = {
       ...context,
@@ -92,7 +86,11 @@ export class LiveNode implements NightshiftNode {
       beatMs: options.beatMs ?? BEAT_MS,
     };
     this.#pipes = makePipePool(context.home.paths.runFolder);
-    this.#watch = this.#makeWatch(deps);
+    this.#watch = makeWatch(options.watchWorker, {
+      ...deps,
+      groupCpuMs,
+      report: (one) => this.#runner.handle(one),
+    });
     const { work, workflows, tasks, choices } = nodeWork({
       ...{ context, nodeId: this.id, commands: scriptDeps(context, this.#pipes), agent: options.agent ?? {} },
       ...(options.executors && { executors: options.executors }),
@@ -295,13 +293,5 @@ export class LiveNode implements NightshiftNode {
     const { context, leaseMs = LEASE_MS, isQuarantineOn } = this.#options;
     const deps = recoveryDeps(context, { nodeId: this.id, leaseMs, isQuarantineOn });
     if ((await recover(deps, this.#draining.signal)) > 0) this.#scheduler.nudge();
-  }
-
-  #makeWatch(deps: Context & { nodeId: string; leaseMs: number; beatMs: number }): Watch {
-    const report: Parameters<typeof workerWatch>[2] = (one) => this.#runner.handle(one);
-    const { watchWorker } = this.#options;
-    if (!watchWorker) return inlineWatch({ ...deps, groupCpuMs, report });
-    const { storeUrl, host, nodeId, leaseMs, beatMs } = deps;
-    return workerWatch(watchWorker, { storeUrl, host, nodeId, leaseMs, beatMs }, report);
   }
 }

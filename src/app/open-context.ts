@@ -133,17 +133,8 @@ function compose(parts: Parts): Context {
     idleOverrideMs: parseIdleOverride(options.env.NIGHTSHIFT_IDLE_TIMEOUT),
     platforms,
     work: options.work ?? {},
-    executors: lazyExecutors(() => context as Context, {
-      program: options.executors ?? {},
-      configFile: options.configFile ?? home.paths.configFile,
-      readConfig: async () => (await readHomeConfig(home, options)).config,
-    }),
-    scriptPlace: {
-      scriptsFolder: home.paths.scriptsFolder,
-      nodeEnv: options.env,
-      variable: reading.variable,
-      node: { path: process.execPath, version: process.versions.node },
-    },
+    executors: executorsOf(parts, () => context as Context),
+    scriptPlace: scriptPlaceOf(parts),
     env: options.env,
     variable: reading.variable,
     resolveReferences: reading.resolve,
@@ -170,6 +161,23 @@ function compose(parts: Parts): Context {
       contextFor: (job) => context.rowsFor(job.origin),
     }),
   });
+}
+
+function executorsOf({ options, home }: Parts, context: () => Context): Context["executors"] {
+  return lazyExecutors(context, {
+    program: options.executors ?? {},
+    configFile: options.configFile ?? home.paths.configFile,
+    readConfig: async () => (await readHomeConfig(home, options)).config,
+  });
+}
+
+function scriptPlaceOf({ options, home, reading }: Parts): Context["scriptPlace"] {
+  return {
+    scriptsFolder: home.paths.scriptsFolder,
+    nodeEnv: options.env,
+    variable: reading.variable,
+    node: { path: process.execPath, version: process.versions.node },
+  };
 }
 
 /** Scripts always; what else an embedding program brings. */

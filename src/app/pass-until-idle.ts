@@ -1,10 +1,19 @@
 // For processes without a scheduler's loop (`tick`, `job run --here`): a workflow's tasks become ready while it runs.
 
 import { linkAbort } from "../kernel/abort.ts";
+import type { PassResult } from "../records/ledger/slots.ts";
 import type { Context } from "./context.ts";
 import type { Runner } from "./runner.ts";
 import type { PassReport } from "./scheduler.ts";
 import { waitForChange } from "./wait-for-change.ts";
+
+/** What passes did, summed. */
+export type Counted = { started: string[]; closedSlots: number };
+
+export function count(done: Counted, { claimed, closedSlots }: PassResult): void {
+  done.started.push(...claimed.map(({ run }) => run.id));
+  done.closedSlots += closedSlots.reduce((sum, { slots }) => sum + slots.count, 0);
+}
 
 export interface PassUntilIdleDeps {
   context: Context;

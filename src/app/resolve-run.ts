@@ -3,7 +3,8 @@
 import { Fault } from "../kernel/errors.ts";
 import { isTerminal, type Resolution, type Run } from "../records/run.ts";
 import type { Context } from "./context.ts";
-import { type RunDocument, unitOf } from "./documents.ts";
+import type { RunDocument } from "./documents.ts";
+import { unitOf } from "./run-names.ts";
 import { documentOf, findRun, repeatRun } from "./runs.ts";
 import { openQuestions } from "./workflows/open-questions.ts";
 

@@ -7,44 +7,20 @@
 import { linkAbort } from "../kernel/abort.ts";
 import { makeBatch } from "../kernel/batch.ts";
 import { messageOf } from "../kernel/errors.ts";
-import type { Random } from "../kernel/ids.ts";
-import type { Log } from "../kernel/log.ts";
-import type { Redact } from "../kernel/redact.ts";
-import { type Clock, type Instant, SECOND } from "../kernel/time.ts";
+import { SECOND } from "../kernel/time.ts";
 import type { Job } from "../records/job.ts";
 import type { CloseAnswer, Closing, StartAnswer, StartRun } from "../records/ledger/claims.ts";
-import type { Ledger } from "../records/ledger/index.ts";
 import type { ClaimedRun } from "../records/ledger/slots.ts";
 import type { Outcome } from "../records/outcome.ts";
 import type { ProcessRecord } from "../records/process.ts";
 import type { NewRunEvent } from "../records/run.ts";
-import { type JobParsers, jobOfRun } from "./job-of-run.ts";
+import { type CloseTogetherDeps, closeTogether } from "./close-together.ts";
+import { jobOfRun } from "./job-of-run.ts";
 import { LiveRun } from "./live-run.ts";
+import type { RunnerDeps } from "./runner-deps.ts";
 import { untilStored } from "./until-stored.ts";
-import type { Watch } from "./watch.ts";
 import type { WatchReport } from "./watch-protocol.ts";
-import { preflightFailure, type WorkEnd, type WorkTable } from "./work.ts";
-
-/** What the runner asks of the composition root once a run has an outcome. */
-export type CloseRun = (input: {
-  live: LiveRun;
-  outcome: Outcome;
-  finishedAt: Instant;
-}) => Promise<Omit<Closing, "claim" | "finishedAt" | "outcome"> & { outcome: Outcome }>;
-
-export interface RunnerDeps extends JobParsers {
-  ledger: Ledger;
-  clock: Clock;
-  random: Random;
-  log: Log;
-  redact: Redact;
-  work: WorkTable;
-  watch: Watch;
-  /** Archives output and decides state, retry and deliveries. */
-  planClose: CloseRun;
-  /** Called whenever a run has ended: a place is free. */
-  onFree(live: LiveRun, answer: CloseAnswer): void;
-}
+import { preflightFailure, type WorkEnd } from "./work.ts";
 
 /** L13: a second Ctrl-C leaves a command this long to tidy up after TERM. */
 const HURRIED_GRACE_MS = SECOND;
@@ -72,7 +48,9 @@ export class Runner {
       async (starts) => [...(await this.#stored("start runs", () => deps.ledger.startRuns(starts)))],
       { gather },
     );
-    this.#closeRun = makeBatch((closings) => this.#closeTogether(closings), { gather });
+    const stored: CloseTogetherDeps["stored"] = (what, call) => this.#stored(what, call);
+    const closing = { ledger: deps.ledger, stored, givesUp: () => this.#giveUp.signal.aborted };
+    this.#closeRun = makeBatch((closings) => closeTogether(closing, closings), { gather });
     this.#appendEvents = makeBatch(async (lines) => {
       await deps.ledger.appendEvents(lines.flat());
       return [];
@@ -309,28 +287,5 @@ export class Runner {
     const answer = await this.#closeRun({ ...plan, claim: live.claim, finishedAt, events });
     if (answer instanceof Error) throw answer;
     return answer;
-  }
-
-  /** One transaction for all; if that is refused for a reason of its own, one by one, so that one bad row harms no other (I3). */
-  async #closeTogether(closings: Closing[]): Promise<(CloseAnswer | Error)[]> {
-    try {
-      return [...(await this.#stored("close runs", () => this.#deps.ledger.closeRuns(closings)))];
-    } catch (error) {
-      if (this.#giveUp.signal.aborted || closings.length === 1) throw error;
-      return this.#closeOneByOne(closings);
-    }
-  }
-
-  async #closeOneByOne(closings: readonly Closing[]): Promise<(CloseAnswer | Error)[]> {
-    const answers: (CloseAnswer | Error)[] = [];
-    for (const closing of closings) {
-      try {
-        const [answer] = await this.#stored("close run", () => this.#deps.ledger.closeRuns([closing]));
-        answers.push(answer ?? "lost");
-      } catch (error) {
-        answers.push(error instanceof Error ? error : new Error(messageOf(error)));
-      }
-    }
-    return answers;
   }
 }

@@ -8,9 +8,10 @@ import { isTerminal, type Run, type RunEvent, type RunState } from "../records/r
 import { type TriggerEventDocument, triggerEventDocument } from "../records/trigger.ts";
 import { besideName } from "../store/files/output-files.ts";
 import type { Context } from "./context.ts";
-import { jobState, type RunDocument, runDocument, unitOf } from "./documents.ts";
+import { jobState, type RunDocument, runDocument } from "./documents.ts";
 import { type ExplainFacts, type Explanation, explainRun, liveOther } from "./explain.ts";
 import { isUp } from "./nodes.ts";
+import { unitOf } from "./run-names.ts";
 import { traitsOf } from "./run-traits.ts";
 import type { RunShowDocument, TurnDocument } from "./turn-documents.ts";
 

@@ -35,6 +35,13 @@ function sending(send: Send): Pick<Watch, "add" | "limits" | "began" | "touch" |
   };
 }
 
+/** On a worker thread where the program has one, else inline. */
+export function makeWatch(worker: URL | undefined, deps: WatchLoopDeps & WatchWorkerData): Watch {
+  if (!worker) return inlineWatch(deps);
+  const { storeUrl, host, nodeId, leaseMs, beatMs, report } = deps;
+  return workerWatch(worker, { storeUrl, host, nodeId, leaseMs, beatMs }, report);
+}
+
 /** The loop on this thread, with the caller's clock and ledger. */
 export function inlineWatch(deps: WatchLoopDeps): Watch {
   const loop = new WatchLoop(deps);

@@ -4,7 +4,7 @@ import { formatInstant } from "../../kernel/time.ts";
 import { type Held, roomOf } from "../../orchestrate/resources/room.ts";
 import type { Run } from "../../records/run.ts";
 import type { Context } from "../context.ts";
-import { unitOf } from "../documents.ts";
+import { unitOf } from "../run-names.ts";
 import { type Machine, readMachines, whyNoMachine } from "./machines.ts";
 
 export interface AmountDocument {

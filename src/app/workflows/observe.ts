@@ -3,7 +3,7 @@
 import { hasEnded, type UnitState } from "../../orchestrate/graph/progress.ts";
 import type { Outcome } from "../../records/outcome.ts";
 import { isTerminal, type Run, type TerminalState } from "../../records/run.ts";
-import { unitOf } from "../documents.ts";
+import { unitOf } from "../run-names.ts";
 import { untilStored } from "../until-stored.ts";
 import { runLike } from "./carry-out.ts";
 import type { InlineTask } from "./inline-task.ts";

@@ -5,7 +5,7 @@
 import { hasEnded, type UnitState } from "../../orchestrate/graph/progress.ts";
 import type { Run } from "../../records/run.ts";
 import type { Context } from "../context.ts";
-import { unitOf } from "../documents.ts";
+import { unitOf } from "../run-names.ts";
 import { readJournal } from "./journal.ts";
 
 /** Rows of approvals, and of attempts whose effect nobody knows; none of a run that has no journal or has ended. */

@@ -82,12 +82,7 @@ export function makeMatrixAdapter(
           const json = uploaded ? fileOf(request, variant, uploaded) : bodyOf(request, variant);
           return askPlatform(deps, { method: "PUT", url: below(base, path), secretHeaders, json }, signal);
         },
-        next: ({ status, json }, variant) => {
-          const code = textAt(json, "errcode");
-          const isGone =
-            status === 404 ? code === "M_NOT_FOUND" : status === 400 && code === "M_INVALID_PARAM";
-          return isGone ? toChat(variant) : undefined;
-        },
+        next: (answer, variant) => (isThreadGone(answer) ? toChat(variant) : undefined),
         judge: (answer) => judgeAnswer(answer, judge(deps)),
       });
     },
@@ -127,6 +122,11 @@ function fileOf({ body, media, target }: SendRequest, variant: Variant, url: str
 
 function firstOf({ target }: SendRequest): Variant {
   return { chat: target.chat ?? "", thread: target.thread, isPlain: false, notes: [] };
+}
+
+function isThreadGone({ status, json }: { status: number; json: unknown }): boolean {
+  const code = textAt(json, "errcode");
+  return status === 404 ? code === "M_NOT_FOUND" : status === 400 && code === "M_INVALID_PARAM";
 }
 
 /** Clients that know no threads show it as an answer to the thread's root. */

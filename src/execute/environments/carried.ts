@@ -135,7 +135,6 @@ function makeStream({ word, takeKept, goOn }: StreamDeps): CarriedStream {
   let left = WINDOW_CHARACTERS;
   let isWaiting = false;
   let taking: Promise<void> | undefined;
-  let partial = "";
 
   const readable = new Readable({
     read() {
@@ -176,23 +175,32 @@ function makeStream({ word, takeKept, goOn }: StreamDeps): CarriedStream {
 
   function end(): void {
     void Promise.resolve(taking).then(() => {
-      const rest = filter.end();
-      if (rest.length > 0 && !readable.destroyed) readable.push(rest);
-      if (!readable.destroyed) readable.push(null);
+      pushEnd(readable, filter.end());
       ended.resolve();
     });
   }
 
   return {
     readable,
-    hear(text) {
-      const lines = (partial + text).split("\n");
-      partial = lines.pop() ?? "";
-      for (const one of lines) line(one);
-    },
+    hear: hearLines(line),
     end,
     told: told.promise,
     ended: ended.promise,
+  };
+}
+
+function pushEnd(readable: Readable, rest: Uint8Array): void {
+  if (rest.length > 0 && !readable.destroyed) readable.push(rest);
+  if (!readable.destroyed) readable.push(null);
+}
+
+/** Takes text as it comes, and tells whole lines. */
+function hearLines(line: (text: string) => void): (text: string) => void {
+  let partial = "";
+  return (text) => {
+    const lines = (partial + text).split("\n");
+    partial = lines.pop() ?? "";
+    for (const one of lines) line(one);
   };
 }
 

@@ -15,12 +15,8 @@ export const WINDOW_CHARACTERS = 350_000;
 /** Kept beyond what is asked for: the closing word of a session and ours. */
 const BEYOND_BYTES = 70_000;
 
-/** The carrier's text. `hasWidth`: whether base64 inside knows -w0, and spares a program a piece. */
-export const carrierText = (hasWidth: boolean) => `run=$1 call=$2 window=$3 keep=$4 word=$5 has_stdin=$6
-exec 3>&1 4>&2 2>/dev/null
-umask 077
-mkdir -p "$call" && mkfifo "$call/o" "$call/e" || exit 97
-spool() {
+/** Keeps what a stream prints beyond its window inside, the newest of it. */
+const spoolText = `spool() {
   piece=100000 oldest=100000 held=0
   while dd bs=65536 count=256 of="$call/$1.$piece" && [ -s "$call/$1.$piece" ]; do
     held=$((held + $(wc -c <"$call/$1.$piece")))
@@ -44,7 +40,10 @@ stay() {
   echo "=$code"
   wait $spooler
 }
-pump() {
+`;
+
+/** Sends a stream as lines. */
+const pumpText = (hasWidth: boolean) => `pump() {
   left=$window
   while text=$(dd bs=49152 count=1 | ${hasWidth ? "base64 -w0" : "base64 | tr -d '\\n'"}) && [ -n "$text" ]; do
     echo "+$text"
@@ -58,7 +57,14 @@ pump() {
   done
   echo .
 }
-[ "$keep" -gt 0 ] || mkfifo "$call/go.o" "$call/go.e" || exit 97
+`;
+
+/** The carrier's text. `hasWidth`: whether base64 inside knows -w0, and spares a program a piece. */
+export const carrierText = (hasWidth: boolean) => `run=$1 call=$2 window=$3 keep=$4 word=$5 has_stdin=$6
+exec 3>&1 4>&2 2>/dev/null
+umask 077
+mkdir -p "$call" && mkfifo "$call/o" "$call/e" || exit 97
+${spoolText}${pumpText(hasWidth)}[ "$keep" -gt 0 ] || mkfifo "$call/go.o" "$call/go.e" || exit 97
 pump o <"$call/o" >&3 3>&- 4>&- & pump_o=$!
 pump e <"$call/e" >&4 3>&- 4>&- & pump_e=$!
 exec 5>"$call/o" 6>"$call/e"

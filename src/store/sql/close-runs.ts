@@ -12,8 +12,8 @@ import { columnList, decodeRun, RUN } from "./codecs.ts";
 import type { Columns } from "./columns.ts";
 import { isLive } from "./endings.ts";
 import { readIncidentFacts, writeIncidents } from "./incidents.ts";
+import { type Closed, insertNextAttempts } from "./next-attempts.ts";
 import { insertDeliveries } from "./outbox-rows.ts";
-import { insertRuns, type RunRow } from "./run-rows.ts";
 import { leaseClock, type Store, type Transaction, write } from "./store.ts";
 import { openSuspension } from "./suspensions.ts";
 
@@ -36,11 +36,6 @@ interface JobRecord {
   streak: Streak;
   strikes: number;
   isChanged: boolean;
-}
-
-interface Closed {
-  closing: Closing;
-  run: Run;
 }
 
 export async function closeRuns(store: Store, closings: readonly Closing[]): Promise<readonly CloseAnswer[]> {
@@ -233,60 +228,6 @@ async function writeJobs(tx: Transaction, jobs: readonly JobRecord[]): Promise<v
       ),
     ],
   );
-}
-
-async function insertNextAttempts(tx: Transaction, closed: readonly Closed[]): Promise<void> {
-  const rows = closed.flatMap(({ closing, run }) => (closing.next ? nextAttempt(closing, run) : []));
-  const isNew = await insertRuns(tx, rows);
-  for (const row of rows) {
-    if (!isNew.has(row.id)) continue;
-    const data = { attempt: row.attempt, trigger: row.trigger, readyAt: row.readyAt };
-    tx.emit({ runId: row.id, jobId: row.jobId, at: row.createdAt, kind: "run-queued", data });
-  }
-}
-
-function nextAttempt({ next, finishedAt }: Closing, run: Run): RunRow[] {
-  if (!next) return [];
-  const {
-    dedupeKey,
-    kind,
-    jobId,
-    version,
-    parentId,
-    slot,
-    effects,
-    isExclusive,
-    input,
-    eventId,
-    queue,
-    admission,
-  } = run;
-  const isRetry = next.trigger === "retry";
-  return [
-    {
-      ...{
-        dedupeKey,
-        kind,
-        jobId,
-        version,
-        parentId,
-        slot,
-        effects,
-        isExclusive,
-        input,
-        eventId,
-        queue,
-        admission,
-      },
-      ...next,
-      // A further attempt of a root is a root of its own; one of a task stays in its tree.
-      rootId: run.rootId === run.id ? next.id : run.rootId,
-      attempt: run.attempt + 1,
-      state: isRetry ? "waiting" : "queued",
-      reason: isRetry ? "retry" : undefined,
-      createdAt: finishedAt,
-    },
-  ];
 }
 
 const ENDED: Columns = { processId: "text", endedAt: "int", exitCode: "int" };
