@@ -126,7 +126,8 @@ describe("secrets and hosts", () => {
 
 describe("time", () => {
   // CPU time, not wall time, and the best of some rounds: other work on the machine counts for little. The goals are 1 ms
-  // and 100 ms on a machine of one's own; the slack is for a busy one.
+  // and 100 ms on a machine of one's own; the slack is for a busy one, where both cores share their caches. What was
+  // quadratic took a second and more.
   test.each([
     ["prose", "Every weekday at 18:00 check the errors in this folder's logs and post a summary.\n"],
     [
@@ -169,7 +170,7 @@ describe("time", () => {
   ])("200 kB of %j cost a bounded time", (piece) => {
     const text = piece.repeat(Math.ceil(200_000 / piece.length));
     scanPrompt(text.slice(0, 20_000), "strict");
-    expect(bestCpuMs(3, () => scanPrompt(text, "strict"))).toBeLessThan(200);
+    expect(bestCpuMs(4, () => scanPrompt(text, "strict"))).toBeLessThan(400);
   });
 });
 

@@ -44,6 +44,7 @@ describe("resolveJob", () => {
       name: "disk",
       schedule: undefined,
       timezone: "Europe/Berlin",
+      on: [],
       work: { kind: "script", script: "disk.sh", args: [] },
       deliver: [named("local")],
       onFailure: [named("local")],

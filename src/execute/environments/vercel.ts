@@ -222,8 +222,7 @@ function refusals({ APIError, StreamError }: Sdk): (error: unknown) => Refusal |
       const { status } = error.response;
       return BY_STATUS[status] ?? (status >= 500 ? "unreachable" : "refused");
     }
-    // What fetch says of a network has the system's own code as its cause.
-    const cause = error instanceof TypeError ? error.cause : undefined;
-    return cause instanceof Error && "code" in cause ? "unreachable" : undefined;
+    // What fetch says of everything before an answer: no network, no such host, an address that it will not ask.
+    return error instanceof TypeError && error.message === "fetch failed" ? "unreachable" : undefined;
   };
 }

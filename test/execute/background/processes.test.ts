@@ -203,18 +203,18 @@ describe("a background process", () => {
     const until = async (bytes: number) => {
       for (let turn = 0; turn < 1_000 && (await printed()) < bytes; turn++) await sleep(10);
     };
-    // What the first pieces cost once (compiled code, the kept tail) is not growth.
-    await until(10_000_000);
+    // What the first pieces cost once (compiled code, the kept tail, a young generation of its full size) is not growth.
+    await until(60_000_000);
     const delays = monitorEventLoopDelay({ resolution: 5 });
     delays.enable();
     const before = process.memoryUsage().rss;
-    await until(60_000_000);
+    await until(160_000_000);
     const grown = process.memoryUsage().rss - before;
     delays.disable();
     const all = await printed();
     await processes.kill(id);
 
-    expect(all).toBeGreaterThan(60_000_000);
+    expect(all).toBeGreaterThan(160_000_000);
     expect(grown).toBeLessThan(20_000_000);
     expect(delays.percentile(90) / 1e6, "ms until another's turn").toBeLessThan(100);
     const { output } = await processes.wait(id, { timeoutMs: 1_000, signal: never });

@@ -94,6 +94,8 @@ function stop({ params: [id] }) {
   const sandbox = sandboxes.get(machine.name);
   machine.state = "stopping";
   setTimeout(async () => {
+    // A test may have taken it away meanwhile.
+    if (machine.state === "removed") return;
     if (sandbox.isPersistent) sandbox.snapshot = machines.snapshot(machine, unique("snap"));
     await machines.remove(machine);
   }, STOPPING_MS);
