@@ -43,13 +43,14 @@ async function messages(context: Context): Promise<string[]> {
 describe("incidents", () => {
   test("flood: beyond the hour's number failures come as one digest, as they stand when it is made", async () => {
     const { context, clock, broken, add, run } = await homeWith("deliver: {alerts: {perHour: 2}}\n");
-    const ids = ["a", "b", "c", "d", "e"];
-    for (const id of ids) {
+    for (const id of ["a", "b", "c", "d", "e"]) {
       await add(id);
       broken.add(id);
     }
 
-    await run(...ids);
+    // Runs made in one millisecond end in any order; which two are told of must not hang on it.
+    await run("a", "b");
+    await run("c", "d", "e");
     broken.delete("d");
     await run("d");
     expect(await messages(context)).toHaveLength(2);
@@ -59,8 +60,8 @@ describe("incidents", () => {
 
     // `d` works again and nobody had heard of it: of three that were held two are told of.
     expect(await messages(context)).toEqual([
-      expect.stringMatching(/^alert: [a-e] failed: no route to host$/),
-      expect.stringMatching(/^alert: [a-e] failed: no route to host$/),
+      expect.stringMatching(/^alert: [ab] failed: no route to host$/),
+      expect.stringMatching(/^alert: [ab] failed: no route to host$/),
       "alert: 2 more failures:",
     ]);
     expect(

@@ -54,7 +54,7 @@ export interface OutboxLedger {
   /** Which of these kept files a row still names. */
   knownMediaFiles(files: readonly string[]): Promise<ReadonlySet<string>>;
   delivery(idOrPrefix: string): Promise<Delivery | undefined>;
-  /** Newest first. */
+  /** Newest first; of one run in the reverse order of their parts. */
   deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]>;
   /** When the next row becomes sendable; undefined = none waits. */
   nextDeliveryAt(): Promise<Instant | undefined>;

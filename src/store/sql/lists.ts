@@ -118,16 +118,22 @@ export async function listDeliveries(store: Store, filter: DeliveryFilter): Prom
   return merge(pages, limit);
 }
 
+/** Ids made in one millisecond have no order; of one run, whose rows are few, the order of its parts is the list's. */
 async function deliveriesPage(store: Store, filter: DeliveryFilter & { limit: number }): Promise<Delivery[]> {
   const { db } = await sqlBuilder();
+  const order = filter.runId === undefined ? "id" : "sequence";
   let query = db
     .selectFrom("deliveries")
     .select(Object.keys(DELIVERY) as (keyof Delivery)[])
-    .orderBy("id", "desc")
+    .orderBy(order, "desc")
     .limit(filter.limit);
   if (filter.state) query = query.where("state", "in", [...filter.state]);
   if (filter.runId !== undefined) query = query.where("runId", "=", filter.runId);
   if (filter.jobId !== undefined) query = query.where("jobId", "=", filter.jobId);
-  if (filter.before !== undefined) query = query.where("id", "<", filter.before);
+  if (filter.before !== undefined && order === "id") query = query.where("id", "<", filter.before);
+  if (filter.before !== undefined && order === "sequence") {
+    const last = db.selectFrom("deliveries").select("sequence").where("id", "=", filter.before);
+    query = query.where("sequence", "<", last);
+  }
   return (await fetch(store, query)).map((row) => decode<Delivery>(DELIVERY, row));
 }

@@ -115,6 +115,64 @@ export function outboxRules(open: () => Promise<Bench>): void {
     expect((await ledger.delivery(row!.id))?.body).toBe("");
   });
 
+  test("a row with a file keeps it until its text is emptied; then nobody names it any more", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    const media = {
+      file: "output/_media/r/0-a.png",
+      name: "a.png",
+      kind: "image",
+      contentType: "image/png",
+    } as const;
+    const whole = { ...media, bytes: 3, sha256: "ab" };
+    await ledger.putDeliveries([delivery({ key: "k", body: "a.png", media: whole })], START);
+    const [row] = await take(ledger, bench);
+    expect(row).toMatchObject({ media: whole });
+    const known = async () => [...(await ledger.knownMediaFiles([whole.file, "other"]))];
+    expect(await known()).toEqual([whole.file]);
+
+    await ledger.closeDeliveries([delivered(row!)]);
+    expect(await known()).toEqual([whole.file]);
+    await ledger.blankDeliveries({ before: bench.now() + MINUTE, limit: 10 });
+
+    expect(await ledger.delivery(row!.id)).toMatchObject({ state: "delivered", body: "", media: undefined });
+    expect(await known()).toEqual([]);
+  });
+
+  test("O2: a file is slow to send: its row is held six times as long as a text", async () => {
+    const bench = await open();
+    const [a, b] = [await bench.open(), await bench.open()];
+    const media = {
+      file: "f",
+      name: "a.png",
+      kind: "image",
+      contentType: "image/png",
+      bytes: 3,
+      sha256: "ab",
+    } as const;
+    await a.putDeliveries([to("x", "text"), { ...to("y", "file"), media }], START);
+    await take(a, bench, "node-a");
+    const overdue = async () =>
+      (
+        await b.takeOverDeliveries({ nodeId: "node-b", now: bench.now(), leaseMs: LEASE_MS, deadNodes: [] })
+      ).map(({ body }) => body);
+
+    await bench.advance(LEASE_MS);
+    expect(await overdue()).toEqual(["text"]);
+    await bench.advance(5 * LEASE_MS);
+    expect(await overdue()).toContain("file");
+  });
+
+  test("a run's deliveries are listed by part, though all were made in one millisecond; pages go on where one ended", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    const parts = Array.from({ length: 12 }, (_, part) => delivery({ key: `k${part}`, runId: "r", part }));
+    await ledger.putDeliveries(parts, START);
+    const newest = await ledger.deliveries({ runId: "r", limit: 5 });
+    const next = await ledger.deliveries({ runId: "r", limit: 5, before: newest[4]!.id });
+    expect([...newest, ...next].map(({ part }) => part)).toEqual([11, 10, 9, 8, 7, 6, 5, 4, 3, 2]);
+  });
+
   test("a delivered text is emptied when its time is over; a dead one is kept, for a person may still send it", async () => {
     const bench = await open();
     const ledger = await bench.open();
