@@ -20,4 +20,20 @@ export const executorCommands: readonly CommandSpec[] = [
     summary: "read a file as if it lay in executors/, or all of them; exit 1 if something is wrong",
     load: async () => (await import("../executor.ts")).check,
   },
+  {
+    path: "executor submit",
+    args: "<name>",
+    summary: "do one task now",
+    options: [
+      ["--param <name=value...>", "a param; may be repeated"],
+      ["--params <json>", "all params, as JSON"],
+      ["--queue <name>", "the queue it waits in"],
+      ["--priority <n>", "higher goes first (default: the queue's)"],
+      ["--version <version>", "this version instead of the preferred one"],
+      ["--deliver <target...>", "where its result goes (default: local)"],
+      ["--wait [duration]", "wait for its end, at most so long"],
+      ["--here", "run it in this process, not on a node"],
+    ],
+    load: async () => (await import("../executor-submit.ts")).submit,
+  },
 ];

@@ -21,9 +21,9 @@ export const workflowCommands: readonly CommandSpec[] = [
     options: [
       ["--param <name=value...>", "a param; may be repeated"],
       ["--params <json>", "all params, as JSON"],
-      ["--deliver <targets>", "where its result goes (default: local)"],
-      ["--wait [duration]", "wait for its end"],
-      ["--here", "run it in this process, whoever else is up"],
+      ["--deliver <target...>", "where its result goes (default: local)"],
+      ["--wait [duration]", "wait for its end, at most so long"],
+      ["--here", "run it in this process, not on a node"],
     ],
     load: async () => (await import("../workflow-run.ts")).run,
   },
