@@ -1,6 +1,6 @@
 // From a fault's code to an exit code (U1), and how a fault is printed. Nothing else in the CLI maps errors.
 
-import { type FaultCode, isFault, messageOf, sayFault } from "../kernel/errors.ts";
+import { type Fault, type FaultCode, isFault, messageOf, sayFault } from "../kernel/errors.ts";
 
 /** U1: 0 ok · 1 the work failed · 2 wrong usage or input · 3 unknown · 4 `--wait` ran out · 130 interrupted. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, unknown: 3, waitRanOut: 4, interrupted: 130 } as const;
@@ -37,12 +37,18 @@ export function describeError(
   const { file, line, column } = place ?? {};
   const where = [file, line, column].filter((part) => part !== undefined).join(":");
   const stack = options.isDebug ? `\n${error.stack ?? ""}` : "";
-  // A quoted piece of somebody's file may hold line ends.
-  const said = sayFault(error).replace(/\s*\n\s*/g, " ");
+  const said = saidLines(error);
   return {
     text: `nightshift: ${where && !message.startsWith(where) ? `${where}: ` : ""}${said}${stack}`,
     exitCode,
   };
+}
+
+/** Several mistakes in one file are a line each. Elsewhere a line end is part of somebody's text that is quoted. */
+function saidLines(fault: Fault): string {
+  const issues = fault.details?.issues;
+  if (!Array.isArray(issues) || issues.length < 2) return sayFault(fault).replace(/\s*\n\s*/g, " ");
+  return fault.message.trimEnd();
 }
 
 function describeBug(error: unknown, options: { isJson: boolean; isDebug: boolean }) {

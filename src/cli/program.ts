@@ -23,6 +23,8 @@ export interface ProgramDeps {
 const NOUNS: Readonly<Record<string, string>> = {
   job: "Jobs: what may run, when, and to whom its result goes",
   run: "Runs: what happened, and what is happening",
+  workflow: "Workflows: graphs of tasks, each task a run of its own",
+  executor: "Executors: what tasks can be done by",
   incident: "Incidents: what is wrong, by cause",
   hook: "Webhooks that come in and set jobs off",
   delivery: "Deliveries: messages on their way, sent, or stuck",

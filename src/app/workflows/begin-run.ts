@@ -69,11 +69,20 @@ export function readParam(workflow: Pick<Workflow, "params">, text: string): [na
   try {
     return [name, JSON.parse(value)];
   } catch {
-    throw new Fault("input.invalid", `the param "${name}" is a ${type}, and "${value}" is none`, {
-      hint: "Write it as JSON.",
-    });
+    throw new Fault(
+      "input.invalid",
+      `the param "${name}" takes a value of type ${type}, and "${value}" is none`,
+      {
+        hint: `Write it as JSON: --param ${name}=${EXAMPLES[type]}.`,
+      },
+    );
   }
 }
+
+const EXAMPLES: Record<ParamType, string> = {
+  ...{ string: "text", number: "1.5", integer: "3", boolean: "true" },
+  ...{ list: `'["a", "b"]'`, map: `'{"key": "value"}'` },
+};
 
 function whyNot(name: string, value: unknown, { type, enum: allowed }: ParamDocument): string | undefined {
   if (type !== undefined && !IS[type](value))
