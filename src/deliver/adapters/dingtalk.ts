@@ -2,15 +2,17 @@
 //
 // I1. A repeat is a second message: `blind`. The receipt is `errcode: 0`, which has no id.
 // @source open.dingtalk.com "Custom robot": sign = base64(HMAC-SHA256(secret, `timestamp\nsecret`)), 20,000 bytes,
-//         20 messages a minute; error 130101 too often, 310000 keyword, signature or address.
+//         20 messages a minute, else ten minutes of rest; error 130101 and 410100 too often, -1 busy, 40035 and 400105 the
+//         form; final are 310000 (keyword, signature, address), 400013 and 400101–400106 (group or robot gone or stopped).
 
 import { createHmac } from "node:crypto";
-import { MINUTE } from "../../kernel/time.ts";
+import { type Instant, MINUTE } from "../../kernel/time.ts";
 import type { PlatformConfigs } from "../../records/deliver-config.ts";
 import type { Adapter, SendRequest } from "../../records/delivery.ts";
 import { ANY_ID, hookAddress } from "../platforms/address.ts";
-import { askPlatform, numberAt, type PlatformDeps, textAt, utf8Length } from "../platforms/ask.ts";
-import { judgeAnswer, type Verdict } from "../platforms/judge.ts";
+import { numberAt, type PlatformDeps, textAt, utf8Length } from "../platforms/ask.ts";
+import type { Judge, Verdict } from "../platforms/judge.ts";
+import { sendHook } from "../platforms/send-hook.ts";
 import {
   hookFor,
   hooksOf,
@@ -23,9 +25,10 @@ import { toMarkdownDialect } from "../rendering/markdown-dialects.ts";
 import { toPlain } from "../rendering/plain.ts";
 
 const MAX_BYTES = 15_000;
-const TOO_OFTEN = new Set([130_101, 130_102]);
-/** The robot is busy, or DingTalk is. */
-const PASSING = new Set([-1, 400_102]);
+const TOO_OFTEN = new Set([130_101, 130_102, 410_100]);
+const REST_MS = 10 * MINUTE;
+const BUSY = -1;
+const BAD_FORM = new Set([40_035, 400_105]);
 
 export function makeDingTalkAdapter(
   deps: PlatformDeps,
@@ -49,22 +52,35 @@ export function makeDingTalkAdapter(
     unusable: () => whyUnusable(settings, "dingtalk", "webhook"),
     refuses: (target) => whyNoHook(hooks, target),
     preview: bodyOf,
-    async send(request, signal) {
+    send(request, signal) {
       const now = deps.clock.now();
-      const url = signedUrl(hookFor(hooks, request.target), now);
-      const answer = await askPlatform(deps, { url, json: bodyOf(request) }, signal);
-      return judgeAnswer(answer, {
-        repeatability: "blind",
-        now,
-        receipt: ({ json }) => (numberAt(json, "errcode") === 0 ? { note: "errcode 0" } : undefined),
-        error: ({ json, text }) => textAt(json, "errmsg") ?? text,
-        verdict: ({ json }): Verdict | undefined => {
-          const code = numberAt(json, "errcode");
-          if (code === undefined) return undefined;
-          if (TOO_OFTEN.has(code)) return { kind: "retry", afterMs: MINUTE };
-          return { kind: PASSING.has(code) ? "retry" : "refused" };
+      const { at } = bodyOf(request);
+      return sendHook(
+        deps,
+        {
+          url: signedUrl(hookFor(hooks, request.target), now),
+          marked: bodyOf(request),
+          plain: () => ({ msgtype: "text", text: { content: toPlain(request.body, { allowMentions }) }, at }),
+          isFormRefused: ({ json }) => BAD_FORM.has(numberAt(json, "errcode") ?? 0),
+          judge: judge(now),
         },
-      });
+        signal,
+      );
+    },
+  };
+}
+
+function judge(now: Instant): Judge {
+  return {
+    repeatability: "blind",
+    now,
+    receipt: ({ json }) => (numberAt(json, "errcode") === 0 ? { note: "errcode 0" } : undefined),
+    error: ({ json, text }) => textAt(json, "errmsg") ?? text,
+    verdict: ({ json }): Verdict | undefined => {
+      const code = numberAt(json, "errcode");
+      if (code === undefined) return undefined;
+      if (TOO_OFTEN.has(code)) return { kind: "retry", afterMs: REST_MS };
+      return { kind: code === BUSY ? "retry" : "refused" };
     },
   };
 }

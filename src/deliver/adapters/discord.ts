@@ -22,8 +22,9 @@ import {
 import { type Judge, judgeAnswer, secondsMs } from "../platforms/judge.ts";
 import { multipart } from "../platforms/multipart.ts";
 import { hookFor, hooksOf, type Settings, whyUnusable } from "../platforms/settings.ts";
-import { sendVariants, toChat, type Variant, withThreadNote } from "../platforms/variants.ts";
+import { asPlain, sendVariants, toChat, type Variant, withThreadNote } from "../platforms/variants.ts";
 import { toMarkdownDialect } from "../rendering/markdown-dialects.ts";
+import { toPlain } from "../rendering/plain.ts";
 
 /** 2,000; the rest is room for a note. */
 const MAX_LENGTH = 1_900;
@@ -33,6 +34,7 @@ const MAX_FILE = 10_000_000;
 const NONCE_LENGTH = 25;
 /** Unknown channel, unknown thread to a webhook, an archived or locked thread. */
 const GONE_THREADS = new Set([10_003, 10_008, 50_083, 160_005]);
+const INVALID_FORM = 50_035;
 const SUPPRESS_EMBEDS = 4;
 /** Messages that one question brings. */
 const PAGE = 100;
@@ -46,12 +48,10 @@ export function makeDiscordAdapter(
   const options = { allowMentions: config?.allowMentions };
   const base = config?.baseUrl ?? "https://discord.com/api/v10";
   const secretHeaders = { authorization: `Bot ${config?.token ?? ""}` };
+  const contentOf = (text: string, { isPlain }: Variant) =>
+    isPlain ? toPlain(text, options) : toMarkdownDialect(text, "discord", options);
   const bodyOf = (request: SendRequest, variant: Variant) => ({
-    content: toMarkdownDialect(
-      withThreadNote(request.body, variant, request.target.thread),
-      "discord",
-      options,
-    ),
+    content: contentOf(withThreadNote(request.body, variant, request.target.thread), variant),
     allowed_mentions: { parse: options.allowMentions ? ["everyone", "roles", "users"] : [] },
     flags: SUPPRESS_EMBEDS,
     ...(!hookFor(hooks, request.target) && { nonce: nonceOf(request), enforce_nonce: true }),
@@ -76,14 +76,13 @@ export function makeDiscordAdapter(
       sendVariants({
         first: firstOf(request),
         send: (variant) => {
-          const content = contentOf(bodyOf(request, variant), request);
+          const form = formOf(bodyOf(request, variant), request);
           const hook = hookFor(hooks, request.target);
-          if (hook) return askPlatform(deps, { url: hookUrl(hook.url, variant), ...content }, signal);
+          if (hook) return askPlatform(deps, { url: hookUrl(hook.url, variant), ...form }, signal);
           const url = below(base, `channels/${variant.thread ?? variant.chat}/messages`);
-          return askPlatform(deps, { url, secretHeaders, ...content }, signal);
+          return askPlatform(deps, { url, secretHeaders, ...form }, signal);
         },
-        next: ({ status, json }, variant) =>
-          status >= 400 && GONE_THREADS.has(numberAt(json, "code") ?? 0) ? toChat(variant) : undefined,
+        next,
         judge: (answer) => judgeAnswer(answer, judge(deps)),
       }),
     async probe(request, signal) {
@@ -98,7 +97,7 @@ export function makeDiscordAdapter(
 }
 
 /** JSON, or a form with the same JSON and the file. */
-function contentOf(json: object, { media, idempotencyKey }: SendRequest): Partial<Question> {
+function formOf(json: object, { media, idempotencyKey }: SendRequest): Partial<Question> {
   if (!media) return { json };
   const form = multipart(
     { payload_json: JSON.stringify(json) },
@@ -106,6 +105,13 @@ function contentOf(json: object, { media, idempotencyKey }: SendRequest): Partia
     idempotencyKey,
   );
   return { ...form, timeoutMs: FILE_TIMEOUT_MS };
+}
+
+function next({ status, json }: PlatformReply, variant: Variant): Variant | undefined {
+  const code = numberAt(json, "code") ?? 0;
+  if (status < 400) return undefined;
+  if (GONE_THREADS.has(code)) return toChat(variant);
+  return code === INVALID_FORM ? asPlain(variant) : undefined;
 }
 
 /** Waits for the message's id; a thread is named beside the webhook. */

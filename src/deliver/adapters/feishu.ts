@@ -2,28 +2,27 @@
 //
 // I1. A repeat is a second message: `blind`. The receipt is `code: 0`, which has no id.
 // @source open.feishu.cn "Custom bot usage guide": signature over an empty body with `timestamp\nsecret` as key, 20 KB,
-//         100 requests a minute; error 11232 frequency, 19021–19024 signature, address, keyword.
+//         100 requests a minute; error 11232 frequency, 19021–19024 signature, address, keyword, 9499 the form of the body
+//         (with the words "too many request" it is the frequency, too).
 
 import { createHmac } from "node:crypto";
 import { type Instant, MINUTE, SECOND } from "../../kernel/time.ts";
 import type { PlatformConfigs } from "../../records/deliver-config.ts";
 import type { Adapter, SendRequest } from "../../records/delivery.ts";
 import { ANY_ID, hookAddress } from "../platforms/address.ts";
-import {
-  askPlatform,
-  numberAt,
-  type PlatformDeps,
-  type PlatformReply,
-  textAt,
-  utf8Length,
-} from "../platforms/ask.ts";
-import { judgeAnswer, type Verdict } from "../platforms/judge.ts";
+import { numberAt, type PlatformDeps, type PlatformReply, textAt, utf8Length } from "../platforms/ask.ts";
+import type { Judge, Verdict } from "../platforms/judge.ts";
+import { sendHook } from "../platforms/send-hook.ts";
 import { hookFor, hooksOf, type Settings, whyNoHook, whyUnusable } from "../platforms/settings.ts";
 import { toMarkdownDialect } from "../rendering/markdown-dialects.ts";
+import { breakBrackets } from "../rendering/mentions.ts";
+import { toPlain } from "../rendering/plain.ts";
 
 /** 20 KB a request, of which JSON's escapes take their part. */
 const MAX_BYTES = 12_000;
-const TOO_OFTEN = new Set([11_232, 9_499]);
+const TOO_OFTEN = 11_232;
+/** The body's form, and a card that cannot be made of it. */
+const BAD_FORM = new Set([9_499, 11_246, 230_099]);
 
 export function makeFeishuAdapter(
   deps: PlatformDeps,
@@ -52,25 +51,42 @@ export function makeFeishuAdapter(
     unusable: () => whyUnusable(settings, "feishu", "webhook"),
     refuses: (target) => whyNoHook(hooks, target),
     preview: bodyOf,
-    async send(request, signal) {
+    send(request, signal) {
       const hook = hookFor(hooks, request.target);
       const now = deps.clock.now();
       const signed = hook?.secret === undefined ? {} : feishuSignature(hook.secret, now);
-      const json = { ...signed, ...bodyOf(request) };
-      const answer = await askPlatform(deps, { url: new URL(hook?.url ?? ""), json }, signal);
-      return judgeAnswer(answer, {
-        repeatability: "blind",
-        now,
-        receipt: (reply) => (codeOf(reply) === 0 ? { note: "code 0" } : undefined),
-        error: ({ json: said, text }) => textAt(said, "msg") ?? text,
-        verdict: (reply): Verdict | undefined => {
-          const code = codeOf(reply);
-          if (code === undefined) return undefined;
-          return TOO_OFTEN.has(code) ? { kind: "retry", afterMs: MINUTE } : { kind: "refused" };
+      const plain = toPlain(request.body, { allowMentions });
+      const text = allowMentions ? plain : breakBrackets(plain);
+      return sendHook(
+        deps,
+        {
+          url: new URL(hook?.url ?? ""),
+          marked: { ...signed, ...bodyOf(request) },
+          plain: () => ({ ...signed, msg_type: "text", content: { text } }),
+          isFormRefused: (reply) => !isTooOften(reply) && BAD_FORM.has(codeOf(reply) ?? 0),
+          judge: judge(now),
         },
-      });
+        signal,
+      );
     },
   };
+}
+
+function judge(now: Instant): Judge {
+  return {
+    repeatability: "blind",
+    now,
+    receipt: (reply) => (codeOf(reply) === 0 ? { note: "code 0" } : undefined),
+    error: ({ json, text }) => textAt(json, "msg") ?? text,
+    verdict: (reply): Verdict | undefined => {
+      if (codeOf(reply) === undefined) return undefined;
+      return isTooOften(reply) ? { kind: "retry", afterMs: MINUTE } : { kind: "refused" };
+    },
+  };
+}
+
+function isTooOften(reply: PlatformReply): boolean {
+  return codeOf(reply) === TOO_OFTEN || /too many request/i.test(textAt(reply.json, "msg") ?? "");
 }
 
 /** An older answer calls it `StatusCode`. */

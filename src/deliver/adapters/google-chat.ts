@@ -9,10 +9,12 @@ import { SECOND } from "../../kernel/time.ts";
 import type { PlatformConfigs } from "../../records/deliver-config.ts";
 import type { Adapter, SendRequest } from "../../records/delivery.ts";
 import { ANY_ID, hookAddress } from "../platforms/address.ts";
-import { askPlatform, type PlatformDeps, textAt } from "../platforms/ask.ts";
-import { judgeAnswer } from "../platforms/judge.ts";
+import { type PlatformDeps, textAt } from "../platforms/ask.ts";
+import { sendHook } from "../platforms/send-hook.ts";
 import { hookFor, hooksOf, type Settings, whyNoHook, whyUnusable } from "../platforms/settings.ts";
+import { breakBrackets } from "../rendering/mentions.ts";
 import { toGoogleChat } from "../rendering/mrkdwn.ts";
+import { toPlain } from "../rendering/plain.ts";
 
 /** 4,096 characters in a webhook's text. */
 const MAX_LENGTH = 4_000;
@@ -40,21 +42,32 @@ export function makeGoogleChatAdapter(
     unusable: () => whyUnusable(settings, "googlechat", "webhook"),
     refuses: (target) => whyNoHook(hooks, target),
     preview: bodyOf,
-    async send(request, signal) {
+    send(request, signal) {
       const url = new URL(hookFor(hooks, request.target)?.url ?? "");
       url.searchParams.set("requestId", request.idempotencyKey);
       if (request.target.thread !== undefined)
         url.searchParams.set("messageReplyOption", "REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD");
-      const answer = await askPlatform(deps, { url, json: bodyOf(request) }, signal);
-      return judgeAnswer(answer, {
-        repeatability: "blind",
-        now: deps.clock.now(),
-        receipt: ({ json }) => {
-          const id = textAt(json, "name");
-          return id === undefined ? undefined : { id };
+      const plain = toPlain(request.body, { allowMentions });
+      return sendHook(
+        deps,
+        {
+          url,
+          marked: bodyOf(request),
+          plain: () => ({ ...bodyOf(request), text: allowMentions ? plain : breakBrackets(plain) }),
+          isFormRefused: ({ status, json }) =>
+            status === 400 && textAt(json, "error", "status") === "INVALID_ARGUMENT",
+          judge: {
+            repeatability: "blind",
+            now: deps.clock.now(),
+            receipt: ({ json }) => {
+              const id = textAt(json, "name");
+              return id === undefined ? undefined : { id };
+            },
+            error: ({ json, text }) => textAt(json, "error", "message") ?? text,
+          },
         },
-        error: ({ json, text }) => textAt(json, "error", "message") ?? text,
-      });
+        signal,
+      );
     },
   };
 }

@@ -6,10 +6,11 @@
 import type { PlatformConfigs } from "../../records/deliver-config.ts";
 import type { Adapter, SendRequest } from "../../records/delivery.ts";
 import { ANY_ID, chatAddress } from "../platforms/address.ts";
-import { askPlatform, below, type PlatformDeps, textAt } from "../platforms/ask.ts";
-import { judgeAnswer } from "../platforms/judge.ts";
+import { below, type PlatformDeps, textAt } from "../platforms/ask.ts";
+import { sendHook } from "../platforms/send-hook.ts";
 import { type Settings, whyUnusable } from "../platforms/settings.ts";
 import { toMarkdownDialect } from "../rendering/markdown-dialects.ts";
+import { toPlain } from "../rendering/plain.ts";
 
 /** The server sets none; more than this nobody reads on a telephone. */
 const MAX_LENGTH = 16_000;
@@ -34,19 +35,29 @@ export function makeGotifyAdapter(
     parseAddress: chatAddress(ANY_ID),
     unusable: () => whyUnusable(settings, "gotify", "baseUrl and .token"),
     preview: bodyOf,
-    async send(request, signal) {
-      const url = below(config?.baseUrl ?? "", "message");
-      const secretHeaders = { "x-gotify-key": config?.token ?? "" };
-      const answer = await askPlatform(deps, { url, secretHeaders, json: bodyOf(request) }, signal);
-      return judgeAnswer(answer, {
-        repeatability: "blind",
-        now: deps.clock.now(),
-        receipt: ({ json }) => {
-          const id = textAt(json, "id");
-          return id === undefined ? undefined : { id };
+    send(request, signal) {
+      const { extras: _markdown, ...rest } = bodyOf(request);
+      const message = toPlain(request.body, { allowMentions: config?.allowMentions });
+      return sendHook(
+        deps,
+        {
+          url: below(config?.baseUrl ?? "", "message"),
+          secretHeaders: { "x-gotify-key": config?.token ?? "" },
+          marked: bodyOf(request),
+          plain: () => ({ ...rest, message }),
+          isFormRefused: ({ status }) => status === 400,
+          judge: {
+            repeatability: "blind",
+            now: deps.clock.now(),
+            receipt: ({ json }) => {
+              const id = textAt(json, "id");
+              return id === undefined ? undefined : { id };
+            },
+            error: ({ json, text }) => textAt(json, "errorDescription") ?? text,
+          },
         },
-        error: ({ json, text }) => textAt(json, "errorDescription") ?? text,
-      });
+        signal,
+      );
     },
   };
 }

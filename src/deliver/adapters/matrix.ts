@@ -14,6 +14,7 @@ import {
   numberAt,
   type PlatformAnswer,
   type PlatformDeps,
+  type PlatformReply,
   type Question,
   textAt,
   utf8Length,
@@ -21,7 +22,7 @@ import {
 import { type Judge, judgeAnswer, type Verdict } from "../platforms/judge.ts";
 import { fileBody } from "../platforms/multipart.ts";
 import { type Settings, whyUnusable } from "../platforms/settings.ts";
-import { sendVariants, toChat, type Variant, withThreadNote } from "../platforms/variants.ts";
+import { asPlain, sendVariants, toChat, type Variant, withThreadNote } from "../platforms/variants.ts";
 import { toPlain } from "../rendering/plain.ts";
 import { toRichHtml } from "../rendering/rich-html.ts";
 
@@ -29,6 +30,7 @@ import { toRichHtml } from "../rendering/rich-html.ts";
 const MAX_BYTES = 50_000;
 /** What the common server takes as it comes; a smaller limit is answered with 413. */
 const MAX_FILE = 50_000_000;
+const BAD_FORM = new Set(["M_BAD_JSON", "M_INVALID_PARAM"]);
 
 export function makeMatrixAdapter(
   deps: PlatformDeps,
@@ -44,8 +46,10 @@ export function makeMatrixAdapter(
     return {
       msgtype: "m.text",
       body: toPlain(body, options),
-      format: "org.matrix.custom.html",
-      formatted_body: toRichHtml(body, options),
+      ...(!variant.isPlain && {
+        format: "org.matrix.custom.html",
+        formatted_body: toRichHtml(body, options),
+      }),
       "m.mentions": options.allowMentions && /@room\b/.test(body) ? { room: true } : {},
       ...(variant.thread !== undefined && { "m.relates_to": threadOf(variant.thread) }),
     };
@@ -82,7 +86,7 @@ export function makeMatrixAdapter(
           const json = uploaded ? fileOf(request, variant, uploaded) : bodyOf(request, variant);
           return askPlatform(deps, { method: "PUT", url: below(base, path), secretHeaders, json }, signal);
         },
-        next: (answer, variant) => (isThreadGone(answer) ? toChat(variant) : undefined),
+        next,
         judge: (answer) => judgeAnswer(answer, judge(deps)),
       });
     },
@@ -124,9 +128,16 @@ function firstOf({ target }: SendRequest): Variant {
   return { chat: target.chat ?? "", thread: target.thread, isPlain: false, notes: [] };
 }
 
-function isThreadGone({ status, json }: { status: number; json: unknown }): boolean {
+/** What a server says of a thread's root that it does not know. */
+function isThreadGone({ status, json }: PlatformReply): boolean {
   const code = textAt(json, "errcode");
   return status === 404 ? code === "M_NOT_FOUND" : status === 400 && code === "M_INVALID_PARAM";
+}
+
+function next(reply: PlatformReply, variant: Variant): Variant | undefined {
+  if (isThreadGone(reply) && variant.thread !== undefined) return toChat(variant);
+  const isForm = reply.status === 400 && BAD_FORM.has(textAt(reply.json, "errcode") ?? "");
+  return isForm ? asPlain(variant) : undefined;
 }
 
 /** Clients that know no threads show it as an answer to the thread's root. */

@@ -19,8 +19,9 @@ import {
 import { type Judge, judgeAnswer, ofHiddenStep } from "../platforms/judge.ts";
 import { fileBody } from "../platforms/multipart.ts";
 import { hookFor, hooksOf, type Settings, whyUnusable } from "../platforms/settings.ts";
-import { sendVariants, toChat, type Variant, withThreadNote } from "../platforms/variants.ts";
+import { asPlain, sendVariants, toChat, type Variant, withThreadNote } from "../platforms/variants.ts";
 import { toMarkdownDialect } from "../rendering/markdown-dialects.ts";
+import { toPlain } from "../rendering/plain.ts";
 
 const MAX_LENGTH = 16_000;
 /** What a server takes as it comes (`MaxFileSize`). */
@@ -34,11 +35,9 @@ export function makeMattermostAdapter(
   const hooks = hooksOf(settings);
   const canPost = config?.token !== undefined && config.baseUrl !== undefined;
   const bodyOf = (request: SendRequest, variant: Variant) => {
-    const text = toMarkdownDialect(
-      withThreadNote(request.body, variant, request.target.thread),
-      "mattermost",
-      { allowMentions: config?.allowMentions },
-    );
+    const body = withThreadNote(request.body, variant, request.target.thread);
+    const options = { allowMentions: config?.allowMentions };
+    const text = variant.isPlain ? toPlain(body, options) : toMarkdownDialect(body, "mattermost", options);
     if (hookFor(hooks, request.target)) return { text };
     const root = variant.thread === undefined ? {} : { root_id: variant.thread };
     return { channel_id: variant.chat, message: text, ...root };
@@ -72,8 +71,10 @@ export function makeMattermostAdapter(
             ? postFile(ask, { base, media: request.media, channel: variant.chat, json })
             : ask({ url: below(base, "api/v4/posts"), json });
         },
-        next: ({ status, json }, variant) =>
-          status === 400 && textAt(json, "id")?.includes("root_id") ? toChat(variant) : undefined,
+        next: ({ status, json }, variant) => {
+          if (status !== 400) return undefined;
+          return textAt(json, "id")?.includes("root_id") ? toChat(variant) : asPlain(variant);
+        },
         judge: (answer) => judgeAnswer(answer, judge(deps)),
       }),
   };

@@ -19,8 +19,10 @@ import {
 import { type Judge, judgeAnswer, type Verdict } from "../platforms/judge.ts";
 import { hookFor, hooksOf, type Settings, whyUnusable } from "../platforms/settings.ts";
 import { sendSlackFile } from "../platforms/slack-file.ts";
-import { sendVariants, toChat, type Variant, withThreadNote } from "../platforms/variants.ts";
-import { toSlackMrkdwn } from "../rendering/mrkdwn.ts";
+import { asPlain, sendVariants, toChat, type Variant, withThreadNote } from "../platforms/variants.ts";
+import { escapeSlack, toSlackMrkdwn } from "../rendering/mrkdwn.ts";
+import { toPlain } from "../rendering/plain.ts";
+import type { RenderOptions } from "../rendering/write.ts";
 
 /** Slack asks for 4,000 and cuts at 40,000; the rest is room for a note. */
 const MAX_LENGTH = 3_900;
@@ -32,6 +34,7 @@ const GONE_THREADS = new Set([
   "cannot_reply_to_message",
   "restricted_action_thread_locked",
 ]);
+const BAD_FORM = new Set(["invalid_payload", "invalid_arguments", "invalid_blocks", "invalid_blocks_format"]);
 const WAITING = new Set([
   "ratelimited",
   "rate_limited",
@@ -47,7 +50,7 @@ export function makeSlackAdapter(deps: PlatformDeps, settings: Settings<Platform
   const hookOf = (request: SendRequest) => hookFor(hooks, request.target);
   const bodyOf = (request: SendRequest, variant: Variant) => ({
     ...(!hookOf(request) && { channel: variant.chat }),
-    text: toSlackMrkdwn(withThreadNote(request.body, variant, request.target.thread), {
+    ...textOf(withThreadNote(request.body, variant, request.target.thread), variant, {
       allowMentions: config?.allowMentions,
     }),
     ...(variant.thread !== undefined && { thread_ts: variant.thread }),
@@ -84,10 +87,19 @@ export function makeSlackAdapter(deps: PlatformDeps, settings: Settings<Platform
           if (request.media) return sendSlackFile({ deps, call, signal }, { media: request.media, ...json });
           return call("chat.postMessage", { json }, signal);
         },
-        next: (reply, variant) => (GONE_THREADS.has(errorOf(reply)) ? toChat(variant) : undefined),
+        next: (reply, variant) => {
+          if (GONE_THREADS.has(errorOf(reply))) return toChat(variant);
+          return BAD_FORM.has(errorOf(reply)) ? asPlain(variant) : undefined;
+        },
         judge: (answer) => judgeAnswer(answer, judge(deps)),
       }),
   };
+}
+
+function textOf(body: string, { isPlain }: Variant, options: RenderOptions) {
+  return isPlain
+    ? { text: escapeSlack(toPlain(body, options)), mrkdwn: false }
+    : { text: toSlackMrkdwn(body, options) };
 }
 
 function firstOf({ target }: SendRequest): Variant {

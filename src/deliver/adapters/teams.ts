@@ -8,9 +8,10 @@ import { SECOND } from "../../kernel/time.ts";
 import type { PlatformConfigs } from "../../records/deliver-config.ts";
 import type { Adapter, SendRequest } from "../../records/delivery.ts";
 import { hookAddress } from "../platforms/address.ts";
-import { askPlatform, type PlatformDeps, utf8Length } from "../platforms/ask.ts";
-import { judgeAnswer } from "../platforms/judge.ts";
+import { type PlatformDeps, utf8Length } from "../platforms/ask.ts";
+import { sendHook } from "../platforms/send-hook.ts";
 import { hookFor, hooksOf, type Settings, whyNoHook, whyUnusable } from "../platforms/settings.ts";
+import { toPlain } from "../rendering/plain.ts";
 import { toTeamsBody } from "../rendering/teams-card.ts";
 
 /** 28 KB with the card around it. */
@@ -31,19 +32,31 @@ export function makeTeamsAdapter(deps: PlatformDeps, settings: Settings<Platform
     unusable: () => whyUnusable(settings, "teams", "webhook"),
     refuses: (target) => whyNoHook(hooks, target),
     preview: bodyOf,
-    async send(request, signal) {
-      const url = new URL(hookFor(hooks, request.target)?.url ?? "");
-      const answer = await askPlatform(deps, { url, json: bodyOf(request) }, signal);
-      return judgeAnswer(answer, {
-        repeatability: "blind",
-        now: deps.clock.now(),
-        receipt: ({ status, text }) => {
-          if (status === 202) return { note: "accepted by the workflow" };
-          return status === 200 && text.trim() === "1" ? { note: "1" } : undefined;
+    send: (request, signal) =>
+      sendHook(
+        deps,
+        {
+          url: new URL(hookFor(hooks, request.target)?.url ?? ""),
+          marked: bodyOf(request),
+          plain: () => cardMessage(plainBody(toPlain(request.body, { allowMentions }))),
+          isFormRefused: ({ status }) => status === 400,
+          judge: {
+            repeatability: "blind",
+            now: deps.clock.now(),
+            receipt: ({ status, text }) => {
+              if (status === 202) return { note: "accepted by the workflow" };
+              return status === 200 && text.trim() === "1" ? { note: "1" } : undefined;
+            },
+          },
         },
-      });
-    },
+        signal,
+      ),
   };
+}
+
+/** @source Adaptive Cards: a TextRun is shown as it stands, a TextBlock's text is Markdown. */
+function plainBody(text: string) {
+  return [{ type: "RichTextBlock", inlines: [{ type: "TextRun", text }] }];
 }
 
 function cardMessage(body: unknown) {

@@ -54,7 +54,8 @@ export async function sendMail(mailing: Mailing, signal: AbortSignal): Promise<S
   const ended = new Promise<never>((_, reject) => {
     // `on`: a second error after the first must not be nobody's.
     connection.on("error", reject);
-    connection.once("end", () => reject(new Error("the connection ended")));
+    // A server's last words (421) come with the end: what the conversation makes of them goes first.
+    connection.once("end", () => setImmediate(() => reject(new Error("the connection ended"))));
   });
   const stopped = aborted.promise.then(() => Promise.reject(signal.reason));
   try {

@@ -136,6 +136,23 @@ test.each([
   });
 });
 
+test.each([
+  [552, "message too big", "refused"],
+  [452, "no room now", "retry"],
+  [421, "closing down", "retry"],
+])("a message that was read and answered with %i %s is %s", async (responseCode, words, kind) => {
+  const { port } = await mailServer({
+    onData(stream, _session, done) {
+      stream.resume();
+      stream.on("end", () => done(Object.assign(new Error(words), { responseCode })));
+    },
+  });
+  expect(await email({ port }).send(request, never)).toMatchObject({
+    kind,
+    error: expect.stringContaining(words),
+  });
+});
+
 test("a wrong password is final and does not appear", async () => {
   const { port } = await mailServer({ onAuth: (_auth, _session, done) => done(new Error("Invalid login")) });
 
