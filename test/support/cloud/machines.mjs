@@ -54,7 +54,7 @@ export class Machines {
 
   #envOf(machine) {
     const tmp = HAS_NAMESPACES ? "/tmp" : join(machine.root, "tmp");
-    return { PATH: process.env.PATH, HOME: machine.home, TMPDIR: tmp, [MARK]: machine.id };
+    return { PATH: process.env.PATH, HOME: machine.home, TMPDIR: tmp, [MARK]: markOf(machine.id) };
   }
 
   /** Those that still are something. */
@@ -144,8 +144,11 @@ const HAS_NAMESPACES =
 /** The first process of the sandbox, by this machine's numbering. */
 const firstChildOf = (pid) => readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ")[0];
 
+/** Several servers may run at once, each with ids of its own. */
+const markOf = (id) => `${process.pid}/${id}`;
+
 function processesOf(id) {
-  const own = Buffer.from(`${MARK}=${id}\0`);
+  const own = Buffer.from(`${MARK}=${markOf(id)}\0`);
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => {
