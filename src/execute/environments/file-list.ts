@@ -5,6 +5,7 @@
 // I2. A path that is absolute, holds `..`, a newline or a NUL is in no list either.
 
 import { createHash } from "node:crypto";
+import type { Dirent } from "node:fs";
 import { lstat, readdir, readlink, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Environment } from "../../records/environment.ts";
@@ -23,6 +24,9 @@ export interface ListedFile {
 export type FileList = ReadonlyMap<string, ListedFile>;
 
 const EXCLUDED: ReadonlySet<string> = new Set([".env", "config.yaml"]);
+
+/** Files that are looked at together. */
+const AT_ONCE = 64;
 
 const FRESH = /^\.nightshift-(.+)\.new$/;
 
@@ -46,17 +50,22 @@ export function isSyncable(path: string): boolean {
  */
 export async function listHere(folder: string): Promise<Map<string, ListedFile>> {
   const list = new Map<string, ListedFile>();
+  const look = async (entry: Dirent, path: string): Promise<void> => {
+    const isLeft = areOrphansWords(FRESH.exec(entry.name)?.[1] ?? "");
+    if (isLeft) await rm(join(folder, path), { force: true });
+    if (!isSyncable(path)) return;
+    if (entry.isDirectory()) return walk(path);
+    if (!entry.isFile() && !entry.isSymbolicLink()) return;
+    const found = await lookHere(join(folder, path));
+    if (found) list.set(path, found);
+  };
   const walk = async (below: string): Promise<void> => {
-    for (const entry of await readdir(join(folder, below), { withFileTypes: true })) {
-      const path = below === "" ? entry.name : `${below}/${entry.name}`;
-      const isLeft = areOrphansWords(FRESH.exec(entry.name)?.[1] ?? "");
-      if (isLeft) await rm(join(folder, path), { force: true });
-      if (!isSyncable(path)) continue;
-      if (entry.isDirectory()) await walk(path);
-      else if (entry.isFile() || entry.isSymbolicLink()) {
-        const found = await lookHere(join(folder, path));
-        if (found) list.set(path, found);
-      }
+    const entries = await readdir(join(folder, below), { withFileTypes: true });
+    for (let at = 0; at < entries.length; at += AT_ONCE) {
+      const some = entries.slice(at, at + AT_ONCE);
+      await Promise.all(
+        some.map((entry) => look(entry, below === "" ? entry.name : `${below}/${entry.name}`)),
+      );
     }
   };
   await walk("");

@@ -62,8 +62,10 @@ export class FolderSync {
 
   /** Makes the folder inside as the one here (I2). Throws `environment.*`. */
   async bringIn({ signal }: SyncOptions): Promise<SyncReport> {
-    const here = await listHere(this.#here);
-    const inside = await listInside(this.#environment, this.#inside, signal);
+    const [here, inside] = await Promise.all([
+      listHere(this.#here),
+      listInside(this.#environment, this.#inside, signal),
+    ]);
     const skipped: SyncReport["skipped"] = [];
     const written = differing(here, inside).filter((path) => {
       const isTooLarge = (here.get(path)?.size ?? 0) > MOST_FILE_BYTES;
