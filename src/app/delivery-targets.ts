@@ -61,7 +61,12 @@ export async function testTarget(
   const documents: TestDocument[] = [];
   for (const row of rows) {
     const result = await sendRow(
-      { adapters: context.platforms, clock: context.clock, root: context.home.paths.root },
+      {
+        adapters: context.platforms,
+        clock: context.clock,
+        root: context.home.paths.root,
+        redact: context.redact,
+      },
       row,
       signal,
     );

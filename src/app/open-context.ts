@@ -4,6 +4,7 @@ import type { AdapterTable } from "../deliver/adapter-table.ts";
 import { makeAdapters } from "../deliver/adapters/index.ts";
 import type { HandOver } from "../deliver/adapters/profile.ts";
 import { makeDigest } from "../deliver/digest.ts";
+import { parseFrame } from "../deliver/frame.ts";
 import { DEFAULT_ALERTS } from "../deliver/incidents.ts";
 import { parseMirror } from "../deliver/mirror.ts";
 import { parseHomes, parseTargets } from "../deliver/targets.ts";
@@ -114,6 +115,8 @@ function compose(parts: Parts): Context {
   const { config } = reading;
   const homes = parseHomes(config.deliver.homes, platforms);
   const mirror = parseMirror(config.deliver.mirror, platforms);
+  const { header, footer } = config.deliver;
+  const frame = parseFrame({ header, footer });
   const alerts = { ...DEFAULT_ALERTS, ...config.deliver.alerts };
   const routeFor = (origin: Origin | undefined) => ({ origin, homes, adapters: platforms });
   const context: Omit<Context, "decide" | "digest" | "parseJob"> = {
@@ -142,7 +145,7 @@ function compose(parts: Parts): Context {
     parseTargets: (targets) => parseTargets(targets, platforms),
     resolveDocument: (document, fixed) => resolveDocument(context, document, fixed),
     routeFor,
-    rowsFor: (origin) => ({ route: routeFor(origin), redact, mirror, alerts }),
+    rowsFor: (origin) => ({ route: routeFor(origin), redact, mirror, alerts, frame }),
     findJob: (idOrName) => findJob(context, idOrName),
     async close() {
       await context.executors.close();

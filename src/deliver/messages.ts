@@ -148,7 +148,7 @@ function workingLine({ job, incident }: { job: JobFacts; incident: Incident }): 
   return `- ${titleOf(job)} works again: ${incident.error}`;
 }
 
-/** `2026-11-29 07:00:00 GMT+1 (Europe/Berlin)`; UTC where the zone is unknown to this machine. */
+/** `2026-11-29 15:00:00 GMT+9 (Asia/Tokyo)`; UTC where the zone is unknown to this machine. */
 export function formatInZone(instant: Instant, zone: string): string {
   try {
     const parts = new Intl.DateTimeFormat("en-GB", {

@@ -11,6 +11,7 @@ import type { DeliveryKind, NewDelivery, Target, TargetSelector } from "../recor
 import type { AlertLimits } from "../records/incident.ts";
 import type { OutcomeMedia } from "../records/media.ts";
 import { adapterFor } from "./adapter-table.ts";
+import type { Frame } from "./frame.ts";
 import { planMedia } from "./media-plan.ts";
 import { LOCAL, type Route, type RouteContext, route, type Unresolved } from "./route.ts";
 import { splitParts } from "./split.ts";
@@ -25,6 +26,8 @@ export interface Message {
   text: string;
   /** Files that go out with it. */
   media?: OutcomeMedia | undefined;
+  /** Stands around the text where people read it. */
+  frame?: Frame | undefined;
 }
 
 export interface RowContext {
@@ -35,6 +38,8 @@ export interface RowContext {
   mirror?: readonly TargetSelector[];
   /** Default: incidents.ts. */
   alerts?: AlertLimits;
+  /** Around every result. Default: nothing. */
+  frame?: Frame;
 }
 
 /** The rows of a message, in sending order; unresolved targets become rows that are dead from birth, with the reason (O4). */
@@ -81,7 +86,10 @@ function liveRows(
   const adapter = adapterFor(context.route.adapters, target);
   if (!adapter) return { rows: [], isCut: false, needsLocal: false };
   const { sent, notes, needsLocal } = planMedia(adapter, target, message.media);
-  const said = [text, context.redact(notes.join("\n"))].filter((part) => part.trim() !== "").join("\n\n");
+  const { header = "", footer = "" } =
+    text.trim() === "" || adapter.isForPrograms ? {} : (message.frame ?? {});
+  const pieces = [context.redact(header), text, context.redact(notes.join("\n")), context.redact(footer)];
+  const said = pieces.filter((piece) => piece.trim() !== "").join("\n\n");
   const parts = splitParts(said, {
     maxLength: adapter.maxLength,
     lengthOf: adapter.lengthOf && ((body) => adapter.lengthOf?.(body) ?? body.length),

@@ -41,7 +41,7 @@ export interface OutboxDeps {
   nodeId: string;
   /** The home's folder, which files are named from. */
   root: string;
-  /** Applied to platforms' answers before they are kept. */
+  /** Applied to what is sent, and to platforms' answers before they are kept. */
   redact: Redact;
   /** Nodes known to be dead on this host (L4). Default: none, leases decide. */
   deadNodes?(): readonly string[] | Promise<readonly string[]>;
@@ -180,18 +180,18 @@ export class Outbox {
 
   /** Sends unless its platform is to be waited for, and says what that means for the row. */
   async #attempt(row: Delivery, takenAtMs: number, work: typeof sendRow): Promise<DeliveryClosing> {
-    const { adapters, clock, root } = this.#deps;
+    const { adapters, clock, root, redact } = this.#deps;
     const passing = passingOf(adapterFor(adapters, row.target), row.target);
     const isNew = work === sendRow;
     const wait = isNew && passing ? await this.#wait(passing) : undefined;
-    if (wait) return decideWait(row, { ...wait, why: this.#deps.redact(wait.why) }, clock.now());
+    if (wait) return decideWait(row, { ...wait, why: redact(wait.why) }, clock.now());
     const heldMs = clock.monotonicMs() - takenAtMs;
     if (isNew && heldMs > MAX_HELD_MS)
       return decideWait(row, { afterMs: 0, why: "held too long before sending" }, clock.now());
-    const result = await work({ adapters, clock, root }, row, this.#ending.signal);
+    const result = await work({ adapters, clock, root, redact }, row, this.#ending.signal);
     // A dead owner's row passed no gate, and what is said of it says nothing of its platform: nobody may have been asked.
     if (isNew && passing) this.#gates.note(passing, result, clock.monotonicMs());
-    const clean = "error" in result ? { ...result, error: this.#deps.redact(result.error) } : result;
+    const clean = "error" in result ? { ...result, error: redact(result.error) } : result;
     return decideTry(row, clean, { now: clock.now(), random: this.#fraction() });
   }
 

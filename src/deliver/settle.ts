@@ -13,6 +13,7 @@ import { withoutMediaLines } from "../records/media.ts";
 import type { Outcome } from "../records/outcome.ts";
 import type { Run } from "../records/run.ts";
 import { causeOf } from "./cause.ts";
+import { fillFrame } from "./frame.ts";
 import { DEFAULT_ALERTS, type IncidentPlan, planFailure, planRecovery } from "./incidents.ts";
 import { alertText, headline, recoveryText } from "./messages.ts";
 import { mirrorRows } from "./mirror.ts";
@@ -60,7 +61,8 @@ function settleSuccess(input: SettleInput, context: RowContext): SettledRun {
   if (!isSilent) {
     const { output = "", media } = outcome;
     const text = media ? withoutMediaLines(output) : output;
-    const message = messageOf(run, "result", { selectors: job.deliver, text, media });
+    const frame = context.frame && fillFrame(context.frame, { job, run });
+    const message = messageOf(run, "result", { selectors: job.deliver, text, media, frame });
     const results = rowsOf(message, context);
     deliveries.push(...results, ...mirrorRows({ ...message, title: job.name }, results, context));
   }
@@ -139,7 +141,7 @@ function withIncidents(incidents: readonly Incident[]): Pick<Settlement, "incide
 function messageOf(
   run: Run,
   kind: "result" | "alert" | "recovery",
-  content: Pick<Message, "selectors" | "text" | "media">,
+  content: Pick<Message, "selectors" | "text" | "media" | "frame">,
 ): Message {
   const subject = kind === "result" ? run.dedupeKey : `${run.dedupeKey}@${run.attempt}`;
   return { subject, kind, runId: run.id, jobId: run.jobId, ...content };

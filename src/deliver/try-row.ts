@@ -1,12 +1,14 @@
 // One try of one row: choose the adapter, send within the time a lease allows, and never guess about a cut (O3).
 //
 // I1. An adapter that throws, or hangs beyond its abort, has told us nothing: what it may have sent counts as unknown.
-// I2. A file that its platform refuses, or that is gone, is named instead of sent: nothing arrived, so nothing is doubled.
+// I2. Redaction is the last step before an adapter: a secret that became one since the row was made does not leave.
+// I3. A file that its platform refuses, or that is gone, is named instead of sent: nothing arrived, so nothing is doubled.
 
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { linkAbort, whenAborted } from "../kernel/abort.ts";
 import { messageOf } from "../kernel/errors.ts";
+import type { Redact } from "../kernel/redact.ts";
 import { type Clock, SECOND } from "../kernel/time.ts";
 import type { Adapter, Delivery, SendRequest, SendResult } from "../records/delivery.ts";
 import { MEDIA_LEASE_FACTOR } from "../records/ledger/outbox.ts";
@@ -25,6 +27,7 @@ export interface TryDeps {
   clock: Clock;
   /** The home's folder, which files are named from. */
   root: string;
+  redact: Redact;
 }
 
 /** Sends a row that was never sent under this token. Never throws. */
@@ -34,7 +37,7 @@ export async function sendRow(deps: TryDeps, row: Delivery, signal: AbortSignal)
   if (!adapter || why !== undefined) return { kind: "refused", error: `notConfigured: ${why}` };
   const result = row.media
     ? await sendMedia(deps, adapter, { row, media: row.media }, signal)
-    : await send(deps, adapter, requestOf(row), signal);
+    : await send(deps, adapter, requestOf(deps, row), signal);
   if (result.kind !== "unknown" || row.repeatability !== "probe") return result;
   return (await probeRow(deps, adapter, row, signal)) ?? result;
 }
@@ -50,14 +53,14 @@ function send(
   );
 }
 
-/** (I2) A file that is refused is named instead. */
+/** (I3) A file that is refused is named instead. */
 async function sendMedia(
   deps: TryDeps,
   adapter: Adapter,
   { row, media }: { row: Delivery; media: Media },
   signal: AbortSignal,
 ): Promise<SendResult> {
-  const request = requestOf(row);
+  const request = requestOf(deps, row);
   const path = join(deps.root, media.file);
   const why = await whyNotThere(path, media);
   const result: SendResult =
@@ -66,7 +69,7 @@ async function sendMedia(
       : { kind: "refused", error: why };
   if (result.kind !== "refused") return result;
   const body = `Not sent: ${media.name} (${formatBytes(media.bytes)}): ${result.error}. It is kept on the node: ${media.file}.`;
-  const named = await send(deps, adapter, { ...request, body }, signal);
+  const named = await send(deps, adapter, { ...request, body: deps.redact(body) }, signal);
   if (named.kind !== "delivered") return named.kind === "refused" ? result : named;
   const note = [`the file was refused (${result.error}): named instead`, named.receipt.note];
   return { ...named, receipt: { ...named.receipt, note: note.filter(Boolean).join("; ") } };
@@ -108,7 +111,7 @@ async function probeRow(
   if (!probe || signal.aborted) return undefined;
   let answer: Awaited<ReturnType<typeof probe>>;
   await bounded({ clock: deps.clock, isMedia: false }, signal, async (limited) => {
-    answer = await probe.call(adapter, requestOf(row), limited);
+    answer = await probe.call(adapter, requestOf(deps, row), limited);
     return { kind: "unknown", error: "" };
   });
   if (answer === undefined) return undefined;
@@ -152,10 +155,10 @@ async function lastWord(answer: SendResult): Promise<SendResult> {
   return answer;
 }
 
-function requestOf(row: Delivery): SendRequest {
+function requestOf({ redact }: TryDeps, row: Delivery): SendRequest {
   return {
     target: row.target,
-    body: row.body,
+    body: redact(row.body),
     idempotencyKey: keyDigest(row.key),
     kind: row.kind,
     jobId: row.jobId,

@@ -56,6 +56,9 @@ export interface Config {
     homes: Readonly<Record<string, string>>;
     /** Where a labelled copy of every result goes. */
     mirror: readonly TargetDocument[];
+    /** Around every result that people read; words in braces are filled in (deliver/frame.ts). */
+    header: string | undefined;
+    footer: string | undefined;
     /** Undefined parts = deliver/incidents.ts's. */
     alerts: Partial<AlertLimits>;
     /** Platforms that are configured, with their references as written. */
@@ -232,6 +235,8 @@ function deliverOf(input: ConfigInput["deliver"]): Config["deliver"] {
     allowPrivate = [],
     homes = {},
     mirror,
+    header,
+    footer,
     alerts,
     ...written
   } = input ?? {};
@@ -249,6 +254,8 @@ function deliverOf(input: ConfigInput["deliver"]): Config["deliver"] {
     allowPrivate,
     homes: { ...Object.fromEntries(ownHomes), ...homes },
     mirror: mirror === undefined ? [] : targetsOf(mirror),
+    header,
+    footer,
     alerts: alertsOf(alerts),
     platforms: written,
   };

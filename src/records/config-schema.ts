@@ -78,6 +78,8 @@ const deliver = () =>
     allowPrivate: z.optional(z.array(text())),
     homes: z.optional(z.record(z.string(), text())),
     mirror: z.optional(targetsSchema),
+    header: z.optional(text()),
+    footer: z.optional(text()),
     ...platformSchemas(),
   });
 

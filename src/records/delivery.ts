@@ -148,6 +148,8 @@ export interface Adapter {
   readonly addressForm?: string;
   /** Whether the bare platform name is itself an address (`local`, `stdout`) rather than the word for its home. */
   readonly hasNoAddress?: boolean;
+  /** Programs read what it sends: results come without the header and footer that people get. Default: people do. */
+  readonly isForPrograms?: true;
   /** Why this adapter cannot be used here, or undefined when it can. */
   unusable(): string | undefined;
   /** Why this one address cannot be sent to (a name that is not configured, a refused host), as far as known without a network. */

@@ -36,6 +36,7 @@ export function makeCommandAdapter(
     platform: "command",
     repeatability: "blind",
     maxLength: Number.POSITIVE_INFINITY,
+    isForPrograms: true,
     addressForm: "<name of a configured program>",
     parseAddress: chatAddress(/^[\w.-]+$/),
     unusable: () => whyUnusable(settings, "command", "programs"),

@@ -27,6 +27,7 @@ export function makeLocalAdapter(options: LocalOptions): Adapter {
     repeatability: "idempotent",
     maxLength: Number.POSITIVE_INFINITY,
     hasNoAddress: true,
+    isForPrograms: true,
     parseAddress: (address) => (address === "" ? {} : undefined),
     unusable: () => undefined,
     mediaLimits: () => ({ maxBytes: Number.POSITIVE_INFINITY }),

@@ -18,6 +18,7 @@ export function makeMqttAdapter(deps: PlatformDeps, settings: Settings<PlatformC
     platform: "mqtt",
     repeatability: "blind",
     maxLength: Number.POSITIVE_INFINITY,
+    isForPrograms: true,
     addressForm: "<topic>",
     parseAddress: (topic) => (/^[^\s,#+\0]{1,1000}$/.test(topic) ? { chat: topic } : undefined),
     unusable: () => whyUnusable(settings, "mqtt", "url"),

@@ -20,6 +20,7 @@ export function makeProfileAdapter({ clock, handOver }: ProfileOptions): Adapter
     platform: "profile",
     repeatability: "idempotent",
     maxLength: Number.POSITIVE_INFINITY,
+    isForPrograms: true,
     addressForm: "NAME/<target>",
     mediaLimits: () => ({ maxBytes: Number.POSITIVE_INFINITY }),
     parseAddress: () => undefined,

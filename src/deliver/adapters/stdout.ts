@@ -18,6 +18,7 @@ export function makeStdoutAdapter({ clock, write }: StdoutOptions): Adapter {
     repeatability: "blind",
     maxLength: Number.POSITIVE_INFINITY,
     hasNoAddress: true,
+    isForPrograms: true,
     parseAddress: (address) => (address === "" ? {} : undefined),
     unusable: () => (write ? undefined : "this process keeps its standard output for itself"),
     async send({ body }) {

@@ -61,6 +61,7 @@ export function makeWebhookAdapter(options: WebhookOptions): Adapter {
     platform: "webhook",
     repeatability: "idempotent",
     maxLength: Number.POSITIVE_INFINITY,
+    isForPrograms: true,
     addressForm: "<url or name> (http or https; user and password belong into a named webhook's headers)",
     parseAddress: readWebhookAddress,
     unusable: () => undefined,

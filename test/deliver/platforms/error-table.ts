@@ -29,6 +29,8 @@ export interface ErrorCase {
   /** The thread is gone, the chat is not. Absent = it has no threads of its own, or its own fallback. */
   threadGone?: Answer;
   tooLarge: Answer;
+  /** What else than `@all` and its like rings everybody there. */
+  rings?: RegExp;
 }
 
 const KEY = "a1b2c3d4e5f6a1b2c3d4e5f6a1b2c3d4e5f6a1b2";
@@ -72,6 +74,7 @@ export const ERROR_CASES: Readonly<Record<string, ErrorCase>> = {
     ],
     threadGone: [200, { ok: false, error: "thread_not_found" }],
     tooLarge: [200, { ok: false, error: "msg_too_long" }],
+    rings: /<!channel>/,
   },
   "slack (webhook)": {
     adapter: (base) => platform("slack", { webhook: `${base}/services/T/B/x` }),
@@ -87,6 +90,7 @@ export const ERROR_CASES: Readonly<Record<string, ErrorCase>> = {
       [410, "channel_is_archived"],
     ],
     tooLarge: [413, "too large"],
+    rings: /<!channel>/,
   },
   "discord (bot)": {
     adapter: (baseUrl) => platform("discord", { token: "b0t", baseUrl }),
@@ -196,6 +200,7 @@ export const ERROR_CASES: Readonly<Record<string, ErrorCase>> = {
       [404, { error: { status: "NOT_FOUND", message: "no such space" } }],
     ],
     tooLarge: [413, "too large"],
+    rings: /<users\/all>/,
   },
   feishu: {
     adapter: (base) => platform("feishu", { webhook: `${base}/open-apis/bot/v2/hook/x` }),
@@ -213,6 +218,7 @@ export const ERROR_CASES: Readonly<Record<string, ErrorCase>> = {
       [200, { code: 19_022, msg: "Ip Not Allowed" }],
     ],
     tooLarge: [413, "too large"],
+    rings: /<at id=all>/,
   },
   dingtalk: {
     adapter: (base) => platform("dingtalk", { webhook: `${base}/robot/send?access_token=t`, secret: "SECs" }),
@@ -249,6 +255,7 @@ export const ERROR_CASES: Readonly<Record<string, ErrorCase>> = {
     badForm: [200, { errcode: 40_058, errmsg: "markdown.content is invalid" }],
     gone: [[200, { errcode: 93_000, errmsg: "invalid webhook url" }]],
     tooLarge: [413, "too large"],
+    rings: /<@all>/,
   },
   ntfy: {
     adapter: (baseUrl) => platform("ntfy", { token: "tk", baseUrl }),

@@ -6,7 +6,7 @@ import { adapterTable } from "../../../src/deliver/adapter-table.ts";
 import { decideTry } from "../../../src/deliver/decide-try.ts";
 import { sendRow } from "../../../src/deliver/try-row.ts";
 import type { SendResult } from "../../../src/records/delivery.ts";
-import { deliveryRow, START } from "../fixtures.ts";
+import { deliveryRow, redact, START } from "../fixtures.ts";
 import { serve } from "../loopback.ts";
 import { type Answer, complaintOf, ERROR_CASES, type ErrorCase, messageIn } from "./error-table.ts";
 import { clock, never, requestTo } from "./fixtures.ts";
@@ -15,7 +15,7 @@ const CASES = Object.entries(ERROR_CASES);
 const having = (key: "badForm" | "threadGone") => CASES.filter(([, one]) => one[key] !== undefined);
 
 /** Sends once to a server that answers in turn, the last answer again and again. */
-async function send(one: ErrorCase, ...answers: Answer[]) {
+async function send(one: ErrorCase & { body?: string }, ...answers: Answer[]) {
   const complaints: string[] = [];
   let turn = 0;
   const server = await serve((response, { socket }, received) => {
@@ -27,12 +27,17 @@ async function send(one: ErrorCase, ...answers: Answer[]) {
     response.writeHead(status, headers).end(typeof body === "string" ? body : JSON.stringify(body));
   });
   const adapter = one.adapter(new URL(server.url).origin);
-  const request = requestTo({ platform: adapter.platform, ...one.target });
+  const request = requestTo(
+    { platform: adapter.platform, ...one.target },
+    one.body ? { body: one.body } : {},
+  );
   const result: SendResult = await adapter.send(request, never);
   expect(complaints).toEqual([]);
   const texts = server.received.map((received) => messageIn(received, one));
   return { result, texts, adapter, requests: server.received };
 }
+
+const saying = (one: ErrorCase, body: string) => ({ ...one, body });
 
 /** Without what no reader sees. */
 const seen = (text: string | undefined) => (text ?? "").replaceAll("\u200b", "");
@@ -118,7 +123,7 @@ describe("every platform, in its own words", () => {
     const target = { platform: adapter.platform, ...one.target, text: adapter.platform };
     const row = deliveryRow({ target, repeatability });
 
-    const result = await sendRow({ adapters: adapterTable([adapter]), clock, root: "/" }, row, never);
+    const result = await sendRow({ adapters: adapterTable([adapter]), clock, root: "/", redact }, row, never);
     const { kind } = decideTry(row, result, { now: START, random: 0.5 });
 
     const posts = server.received.filter(({ method }) => method !== "GET");
@@ -127,5 +132,43 @@ describe("every platform, in its own words", () => {
     const canAsk = repeatability === "probe" && !row.target.chat?.startsWith("default");
     expect(asked).toHaveLength(canAsk ? 1 : 0);
     expect(kind).toBe(repeatability === "idempotent" || canAsk ? "retry" : "unknown");
+  });
+});
+
+/** What rings everybody somewhere; `ada@all.example` is no mention. */
+const RINGING =
+  "@everyone @here @channel @all @room <!channel> <users/all> <@all> <at id=all></at> ada@all.example";
+const RINGS = /(?<![\w.<])@(?:everyone|here|channel|all|room)/;
+
+describe("mass mentions ring nobody", () => {
+  test.each(CASES)("%s: neither marked up nor as plain text", async (name, one) => {
+    const { texts } = await send(saying(one, RINGING), one.badForm ?? one.delivered, one.delivered);
+    expect(texts).toHaveLength(one.badForm ? 2 : 1);
+    for (const text of texts) {
+      // A webhook's receiver is a program: it gets the text as it is.
+      if (name === "webhook") expect(text).toBe(RINGING);
+      else expect(text).not.toMatch(RINGS);
+      if (one.rings) expect(text).not.toMatch(one.rings);
+      expect(text).toContain("ada@all.example");
+    }
+  });
+});
+
+describe("a redirect", () => {
+  test.each(CASES)("%s: into the private network is refused, unasked", async (_name, one) => {
+    const inside = await serve((response) => response.end("secrets of the network"));
+    const url = `http://127.0.0.2:${inside.port}/in`;
+    const { result } = await send(one, [307, "", { location: url }]);
+    expect(result).toMatchObject({ kind: "refused", error: expect.stringMatching(/private|refused|allow/i) });
+    expect(inside.received).toEqual([]);
+  });
+
+  test.each(
+    CASES.filter(([, { request }]) => /^(authorization|x-gotify-key)$/.test(request.header?.[0] ?? "")),
+  )("%s: to another origin does not take the credentials along", async (_name, one) => {
+    const other = await serve((response) => response.end("{}"));
+    await send(one, [307, "", { location: other.url }]);
+    expect(other.received).toHaveLength(1);
+    expect(other.received[0]?.headers).not.toHaveProperty(one.request.header?.[0] ?? "");
   });
 });

@@ -10,7 +10,7 @@ import { sendRow } from "../../../src/deliver/try-row.ts";
 import type { Adapter, SendRequest, Target } from "../../../src/records/delivery.ts";
 import { type Media, mediaTypeOf } from "../../../src/records/media.ts";
 import { tempFolder } from "../../support/temp.ts";
-import { deliveryRow } from "../fixtures.ts";
+import { deliveryRow, redact } from "../fixtures.ts";
 import { type Received, serve } from "../loopback.ts";
 import { clock, never, platform, requestTo } from "./fixtures.ts";
 
@@ -289,7 +289,7 @@ async function tried(adapter: Adapter, { isGone = false, content = CONTENT } = {
   }
   const target = { platform: "telegram", chat: "-1001", text: "telegram:-1001" };
   const row = deliveryRow({ target, media, body: "chart.png", repeatability: "blind" });
-  return sendRow({ adapters: adapterTable([adapter]), clock, root }, row, never);
+  return sendRow({ adapters: adapterTable([adapter]), clock, root, redact }, row, never);
 }
 
 test("a file that its platform refuses is named instead, with the reason and where it is kept", async () => {
