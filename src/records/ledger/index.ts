@@ -9,6 +9,7 @@ import type { IncidentLedger } from "./incidents.ts";
 import type { ModelCallLedger } from "./model-calls.ts";
 import type { OutboxLedger } from "./outbox.ts";
 import type { NodeLedger, ReadingLedger } from "./reading.ts";
+import type { RolloutLedger } from "./rollouts.ts";
 import type { SlotLedger } from "./slots.ts";
 import type { TriggerLedger } from "./triggers.ts";
 import type { WorkflowLedger } from "./workflows.ts";
@@ -29,6 +30,7 @@ export interface Ledger
     TriggerLedger,
     ChatLedger,
     WorkflowLedger,
+    RolloutLedger,
     ModelCallLedger {
   readonly engine: "sqlite" | "postgres";
   /** The ledger's wall clock: the database's on PostgreSQL, the caller's on SQLite. */

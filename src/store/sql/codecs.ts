@@ -6,6 +6,7 @@ import type { Delivery } from "../../records/delivery.ts";
 import type { Incident } from "../../records/incident.ts";
 import type { NodeRecord } from "../../records/node.ts";
 import type { ProcessRecord } from "../../records/process.ts";
+import type { Rollout } from "../../records/rollout.ts";
 import type { Resolution, Run } from "../../records/run.ts";
 import type { TriggerEvent } from "../../records/trigger.ts";
 import type { ColumnKind, Columns } from "./columns.ts";
@@ -201,6 +202,21 @@ export const TRIGGER_EVENT = {
   data: "text",
   digest: "text",
 } as const satisfies ColumnsOf<TriggerEvent>;
+
+export const ROLLOUT = {
+  executor: "text",
+  revision: "int",
+  version: "text",
+  baseline: "text",
+  traffic: "int",
+  state: "text",
+  bounds: "json",
+  startedAt: "int",
+  startedBy: "text",
+  changedAt: "int",
+  changedBy: "text",
+  reason: "text",
+} as const satisfies ColumnsOf<Rollout>;
 
 export const RESOLUTION = {
   runId: "text",

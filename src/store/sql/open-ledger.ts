@@ -10,6 +10,7 @@ import type { ChatLedger } from "../../records/ledger/chats.ts";
 import type { IncidentLedger } from "../../records/ledger/incidents.ts";
 import type { Ledger } from "../../records/ledger/index.ts";
 import type { OutboxLedger } from "../../records/ledger/outbox.ts";
+import type { RolloutLedger } from "../../records/ledger/rollouts.ts";
 import type { TriggerLedger } from "../../records/ledger/triggers.ts";
 import type { WorkflowLedger } from "../../records/ledger/workflows.ts";
 import type { HostIdentity } from "../../records/process.ts";
@@ -34,6 +35,7 @@ import { prune } from "./prune.ts";
 import * as reading from "./reading.ts";
 import { newestRecordAt } from "./record-clock.ts";
 import { rewind } from "./rewind.ts";
+import { rolloutPart } from "./rollouts.ts";
 import type { SqliteDriverName } from "./sqlite-driver.ts";
 import { insertProcesses, startRuns } from "./start-runs.ts";
 import { bindStore, databaseNow, type Store, write } from "./store.ts";
@@ -164,6 +166,7 @@ function makeLedger(store: Store, wakes: Wakes): Ledger {
     ...triggerPart(store),
     ...chatPart(store),
     ...workflowPart(store),
+    ...rolloutPart(store),
   };
 }
 
@@ -253,6 +256,7 @@ function readingPart(
   | keyof TriggerLedger
   | keyof ChatLedger
   | keyof WorkflowLedger
+  | keyof RolloutLedger
   | "engine"
   | "now"
   | "onChange"

@@ -11,6 +11,7 @@ import type { Bench } from "./fixtures.ts";
 import { incidentRules } from "./incidents.ts";
 import { outboxRules } from "./outbox.ts";
 import { readingRules } from "./reading.ts";
+import { rolloutRules } from "./rollouts.ts";
 import { slotRules } from "./slots.ts";
 import { stepBackRules } from "./step-back.ts";
 import { triggerRules } from "./triggers.ts";
@@ -31,5 +32,6 @@ export function ledgerContract(name: string, open: () => Promise<Bench>): void {
     triggerRules(open);
     chatRules(open);
     workflowRules(open);
+    rolloutRules(open);
   });
 }
