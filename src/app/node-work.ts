@@ -48,7 +48,7 @@ export function nodeWork(deps: NodeWorkDeps): NodeWork {
   const workflows = workflowsOfNode({
     ...{ context, executors, giveUp, settings, taskCapacity },
     offlineExecutors: choices.offlineExecutors,
-    chooseVersion: () => undefined,
+    rollouts: choices.rollouts,
     call: async (executor, { params, env, task }, ctx) => {
       const outcome = await callExecutor(executor, {
         ...{ params, env, workdir: task.workdir, environment: task.environment },

@@ -3,6 +3,7 @@
 import type { ExecutorRegistry } from "../records/executor.ts";
 import type { Run } from "../records/run.ts";
 import type { Context } from "./context.ts";
+import { RolloutWatch } from "./executors/rollout-watch.ts";
 import type { NodeLoop } from "./node-loops.ts";
 import { RemoteWatch } from "./remote/remote-watch.ts";
 import { ResourceKeeper } from "./resources/keeper.ts";
@@ -21,6 +22,7 @@ export interface TaskChoicesDeps {
 
 export interface TaskChoices {
   keeper: ResourceKeeper;
+  rollouts: RolloutWatch;
   lacks(run: Run, running: readonly Run[]): string | undefined;
   /** Executors whose every registration is on machines that are down (W5). */
   offlineExecutors(): ReadonlySet<string>;
@@ -39,13 +41,16 @@ export function taskChoices(deps: TaskChoicesDeps): TaskChoices {
     },
   });
   const remotes = new RemoteWatch({ context, nodeId, onChange: deps.onHealth });
-  const keeper = new ResourceKeeper({ context, nodeId, registrations, nudge });
+  const rollouts = new RolloutWatch(context);
+  const keeper = new ResourceKeeper({ context, nodeId, registrations, rollouts, nudge });
   return {
     keeper,
+    rollouts,
     lacks: (run, running) => keeper.lacks(run, running),
     offlineExecutors: () => remotes.offline,
-    loops: [keeper, remotes],
+    loops: [rollouts, keeper, remotes],
     async prepare() {
+      await rollouts.prepare();
       if (keeper.machine && registrations.isRead) return;
       const counts = await context.ledger.queueCounts();
       if (!counts.some(({ queue, waiting }) => waiting > 0 && queue !== WORKFLOWS_QUEUE)) return;

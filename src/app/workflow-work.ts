@@ -21,13 +21,15 @@ export function workflowsOfNode(node: NodeForWorkflows & { executors: ExecutorRe
   };
   return {
     async work(input, ctx) {
-      const [{ runWorkflow }, { makeRunDeps }] = await Promise.all([
+      const [{ runWorkflow }, { makeRunDeps }, { openPins }] = await Promise.all([
         import("./workflows/run-workflow.ts"),
         import("./workflows/run-deps.ts"),
+        import("./workflows/pinned-versions.ts"),
       ]);
       const { context, executors } = node;
+      const pins = await openPins(node, ctx.run.id);
       const runDeps: Parameters<typeof runWorkflow>[0]["runDeps"] = (planned) =>
-        makeRunDeps(node, planned, { input, ctx });
+        makeRunDeps(node, planned, { input, ctx, pins });
       return runWorkflow({ context, executors, watch, runDeps }, input, ctx);
     },
     wake: (runId) => (runId === undefined ? undefined : live.get(runId)?.wake()),

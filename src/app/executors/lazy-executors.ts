@@ -52,7 +52,7 @@ export function lazyExecutors(context: () => Context, options: RegistryOptions):
     notes: async () => (await registry()).notes(),
     check: async (path) => (await registry()).check(path),
     knows: (name) => registered?.knows(name),
-    isInProcess: (name) => Object.hasOwn(options.program, name) || (registered?.isInProcess(name) ?? false),
+    isInProcess: (name) => registered?.isInProcess(name) ?? Object.hasOwn(options.program, name),
     async remotes() {
       const executors = await registry();
       await executors.list();

@@ -110,9 +110,12 @@ export class Executors implements ExecutorRegistry {
     return this.#table?.executors.some((executor) => executor.name === name);
   }
 
-  isInProcess(name: string): boolean {
-    const found = this.#table?.executors.filter((executor) => executor.name === name) ?? [];
-    return found.length > 0 && found.every((executor) => executor.isInProcess);
+  /** Versions side by side wait in a queue, where a rollout gives each task its own. */
+  isInProcess(name: string): boolean | undefined {
+    if (!this.#table) return undefined;
+    const found = this.#table.executors.filter((executor) => executor.name === name);
+    const hasVersions = new Set(found.map(({ version }) => version)).size > 1;
+    return found.length > 0 && !hasVersions && found.every((executor) => executor.isInProcess);
   }
 
   /** Ends what is kept warm; a later call warms anew. Idempotent. */

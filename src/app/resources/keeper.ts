@@ -25,6 +25,7 @@ import {
 import type { Admission, Run } from "../../records/run.ts";
 import type { Resources } from "../../records/workflow.ts";
 import type { Context } from "../context.ts";
+import type { RolloutWatch } from "../executors/rollout-watch.ts";
 import { Repeating } from "../repeating.ts";
 import { heldBy } from "./held.ts";
 import { openProbe, type Probe } from "./probe.ts";
@@ -34,6 +35,8 @@ export interface KeeperDeps {
   context: Pick<Context, "clock" | "config" | "env" | "host" | "ledger" | "log">;
   nodeId: string;
   registrations: Registrations;
+  /** Which version a task gets that is pinned to none. */
+  rollouts: Pick<RolloutWatch, "versionFor">;
   /** A pass may find more to start. */
   nudge(): void;
   /** Default: of this machine. */
@@ -57,7 +60,7 @@ export class ResourceKeeper {
   /** Whether a task was refused since the last measurement. */
   #hasBlocked = false;
   /** What the present pass has chosen, by run. */
-  readonly #chosen = new Map<string, { holds: Holding | undefined; registration: string | undefined }>();
+  readonly #chosen = new Map<string, Pick<Admission, "holds" | "registration" | "version">>();
 
   constructor(deps: KeeperDeps) {
     this.#deps = deps;
@@ -112,10 +115,14 @@ export class ResourceKeeper {
 
   /** What the machine lacks for a task beside these live ones of all nodes; undefined = it can take it. */
   lacks(run: Run, running: readonly Run[]): string | undefined {
-    const { admission } = run;
-    const registered = this.#deps.registrations.named(admission?.executor);
+    const registered = this.#deps.registrations.named(run.admission?.executor);
     if (!registered) return NOT_YET;
-    if (isPlain(registered, admission)) return undefined;
+    const admission = this.#pinned(run, registered);
+    const { version } = admission ?? {};
+    if (isPlain(registered, admission)) {
+      if (version !== run.admission?.version) this.#chosen.set(run.id, { version });
+      return undefined;
+    }
     const machine = this.#machine;
     if (!machine) {
       void this.measure();
@@ -129,8 +136,17 @@ export class ResourceKeeper {
     this.#chosen.set(run.id, {
       holds: this.#holding(answer),
       registration: answer.registration && registrationKey(answer.registration),
+      version,
     });
     return undefined;
+  }
+
+  /** With the version that a rollout gives it: from then on it keeps it, as its row says. */
+  #pinned({ admission, idempotencyKey }: Run, registered: readonly Executor[]): Admission | undefined {
+    if (admission?.executor === undefined || admission.version !== undefined) return admission;
+    const versions = registered.filter(({ kind }) => kind !== "remote").map((one) => one.version);
+    const version = this.#deps.rollouts.versionFor(admission.executor, idempotencyKey, versions);
+    return version === undefined ? admission : { ...admission, version };
   }
 
   #sightOf(machine: MachineResources, running: readonly Run[]): Sight {
@@ -156,10 +172,11 @@ export class ResourceKeeper {
     for (const id of starting) {
       const [run, chosen] = [byId.get(id), this.#chosen.get(id)];
       if (!run?.admission || !chosen) continue;
-      const { holds, registration } = chosen;
+      const { holds, registration, version } = chosen;
       const before = run.admission;
-      if (!holds && !before.holds && registration === before.registration) continue;
-      changed.set(id, { ...before, holds, registration });
+      const isSame = registration === before.registration && version === before.version;
+      if (!holds && !before.holds && isSame) continue;
+      changed.set(id, { ...before, holds, registration, version });
     }
     return changed;
   }

@@ -8,8 +8,10 @@ import type { Admission } from "../../records/run.ts";
 import type { RunContext } from "../../records/run-context.ts";
 import type { Resources, Task } from "../../records/workflow.ts";
 import type { Context } from "../context.ts";
+import type { RolloutWatch } from "../executors/rollout-watch.ts";
 import type { WorkInput } from "../work.ts";
 import type { Question, RunDeps } from "./live-workflow.ts";
+import type { openPins, PinnedVersions } from "./pinned-versions.ts";
 import { unitKey } from "./task-rows.ts";
 import type { PlannedWorkflow } from "./workflow-source.ts";
 
@@ -21,21 +23,21 @@ export interface NodeForWorkflows {
   /** How many further tasks may run here. */
   taskCapacity(): number;
   offlineExecutors(): ReadonlySet<string>;
-  /** The version that a rollout gives this task; undefined = the newest (DESIGN §12). */
-  chooseVersion(executor: string, key: string): string | undefined;
+  rollouts: Pick<RolloutWatch, "isEmpty" | "isShared" | "prepare" | "versionFor">;
   call: RunDeps["call"];
 }
 
 export function makeRunDeps(
   node: NodeForWorkflows,
   planned: PlannedWorkflow,
-  { input, ctx }: { input: WorkInput; ctx: RunContext },
+  { input, ctx, pins }: { input: WorkInput; ctx: RunContext; pins: Awaited<ReturnType<typeof openPins>> },
 ): RunDeps {
   const { context, giveUp, offlineExecutors, call } = node;
+  const pinned = pins(planned.executors);
   return {
     ...{ context, giveUp: giveUp(), offlineExecutors, call },
-    inlineExecutor: (attempt) => inlineExecutor(node, planned, attempt),
-    admissionFor: ({ task, executor, key }) => admissionFor(node, { task, executor, key }),
+    inlineExecutor: (attempt) => inlineExecutor(node, { planned, pinned }, attempt),
+    admissionFor: ({ task, executor, key }) => admissionFor(node, pinned, { task, executor, key }),
     ask: (question) =>
       rowsOf(
         {
@@ -55,16 +57,16 @@ function questionText(workflow: string, { about, unit, runId, message }: Questio
   return `${workflow} waits for your word on ${unit}: ${message}.\n\nIt was done: ${say("succeeded")}\nIt was not, and shall count as failed: ${say("failed")}\nDo it again: ${say("rerun")}`;
 }
 
-/** Only where nothing else has a say: no queue, no resources, no effects, and room on this node. */
+/** Only where nothing else has a say: no queue, no resources, no effects, no rollout that counts, and room on this node. */
 function inlineExecutor(
   node: NodeForWorkflows,
-  { executors }: PlannedWorkflow,
+  { planned: { executors }, pinned }: { planned: PlannedWorkflow; pinned: PinnedVersions },
   { task, name, running, key }: { task: Task; name: string; running: number; key: string },
 ): Executor | undefined {
   const isFree = task.queue === undefined && task.priority === undefined && !asksForResources(task.resources);
   if (!isFree || task.effects !== "none" || node.context.config.queues.length > 0) return undefined;
-  if (node.taskCapacity() - running <= 0) return undefined;
-  const version = node.chooseVersion(name, key);
+  if (node.taskCapacity() - running <= 0 || node.rollouts.isShared(name)) return undefined;
+  const version = pinned.versionFor(name, key);
   const found = executors.get(name)?.find((one) => version === undefined || one.version === version);
   return found?.isInProcess && !asksForResources(found.contract.resources) ? found : undefined;
 }
@@ -81,10 +83,11 @@ function asksForResources({ cpu, memoryMb, gpu, gpuMemoryMb, labels }: Resources
 
 function admissionFor(
   node: NodeForWorkflows,
+  pinned: PinnedVersions,
   { task, executor, key }: { task: Task; executor: string | undefined; key: string },
 ): Admission {
   const { priority } = queueOf(node.settings().queues, task.queue);
-  const version = executor === undefined ? undefined : node.chooseVersion(executor, key);
+  const version = executor === undefined ? undefined : pinned.versionFor(executor, key);
   return {
     priority: task.priority ?? priority,
     enqueuedAt: node.context.clock.now(),

@@ -4,6 +4,7 @@ import type { CommandSpec } from "../command.ts";
 import { agentCommands } from "./agent.ts";
 import { environmentCommands } from "./environment.ts";
 import { executorCommands } from "./executor.ts";
+import { rolloutCommands } from "./executor-rollout.ts";
 import { hookCommands } from "./hook.ts";
 import { incidentCommands } from "./incident.ts";
 import { jobCommands } from "./job.ts";
@@ -25,5 +26,6 @@ export const commands: readonly CommandSpec[] = [
   ...processCommands,
   ...environmentCommands,
   ...executorCommands,
+  ...rolloutCommands,
   ...orchestratorCommands,
 ];

@@ -9,6 +9,7 @@ import { jobTextRoutes } from "./job-texts.ts";
 import { jobRoutes } from "./jobs.ts";
 import { nodeRoutes } from "./nodes.ts";
 import { resourceRoutes } from "./resources.ts";
+import { rolloutRoutes } from "./rollouts.ts";
 import { runRoutes } from "./runs.ts";
 import { workflowRoutes } from "./workflows.ts";
 
@@ -20,6 +21,7 @@ export const routes: readonly Route[] = [
   ...deliveryRoutes,
   ...incidentRoutes,
   ...executorRoutes,
+  ...rolloutRoutes,
   ...nodeRoutes,
   ...resourceRoutes,
   eventRoute,
