@@ -135,7 +135,9 @@ function welcome(
     io.out(
       "Three sample jobs were added: disk-watch (every 30 s, speaks only when a disk is nearly full), hello (once, in ten seconds) and house-call (a workflow, once, in fifteen).",
     );
+  // Whoever came by `npm start` has no program of that name on the path.
+  const program = io.env.npm_lifecycle_event === undefined ? "nightshift" : "npx nightshift";
   io.out(
-    `Look further:  nightshift --home ${home} status | job list | run list | run audit     (Ctrl-C drains)`,
+    `Look further:  ${program} --home ${home} status | job list | run list | run audit     (Ctrl-C drains)`,
   );
 }
