@@ -151,8 +151,11 @@ async function checkWork(context: Context, job: Job, options: CheckOptions): Pro
 /** Loaded for tasks only. An embedding program that does tasks in its own way knows what it can do. */
 async function checkTask(context: Context, task: Extract<Job["work"], { kind: "task" }>): Promise<void> {
   if (context.work.task) return;
-  const { requireTask } = await import("./executors/require-task.ts");
-  await requireTask(context.executors, task);
+  const [{ requireTask }, { requirePossible }] = await Promise.all([
+    import("./executors/require-task.ts"),
+    import("./resources/impossible.ts"),
+  ]);
+  await requirePossible(context, await requireTask(context.executors, task), {});
 }
 
 /** Loaded for agents only: what judges them brings models and skills along. */

@@ -9,7 +9,7 @@ import type { Resources } from "../../records/workflow.ts";
 import type { Context } from "../context.ts";
 import { readCapacities } from "./machines.ts";
 
-/** Throws Fault `input.refused` where no registration of the name can ever run on a machine that is known. */
+/** Throws Fault `input.refused` where no registration of the name can ever run on any machine; passes where none is known. */
 export async function requirePossible(
   context: Context,
   registered: readonly Executor[],
@@ -21,6 +21,7 @@ export async function requirePossible(
   const [preferred] = needs;
   if (!preferred) return;
   const machines = await readCapacities(context);
+  if (machines.length === 0) return;
   if (needs.some((one) => whyImpossible(one, machines) === undefined)) return;
   throw new Fault(
     "input.refused",

@@ -40,10 +40,14 @@ export async function readMachines(context: Context): Promise<Machine[]> {
   });
 }
 
-/** What each machine has in all, for requests that none could ever meet (W5). Only those with a node, where there is one. */
+/**
+ * What each machine has in all, for requests that none could ever meet (W5): those with a node, and where none is up this
+ * one. None on a shared database without a node: whose machines will do it, nobody knows.
+ */
 export async function readCapacities(context: Context): Promise<Resources[]> {
   const machines = await readMachines(context);
   const withNodes = machines.filter(({ nodes }) => nodes.length > 0);
+  if (withNodes.length === 0 && context.ledger.engine === "postgres") return [];
   return (withNodes.length > 0 ? withNodes : machines).map(({ resources }) => capacityOf(resources));
 }
 
