@@ -1,11 +1,10 @@
 // `delivery targets | test | render`.
 
-import { readFile } from "node:fs/promises";
 import { listTargets, renderFor, type TestDocument, testTarget } from "../app/delivery-targets.ts";
-import { Fault, messageOf } from "../kernel/errors.ts";
 import type { RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
-import { type Io, print, table } from "./io.ts";
+import { print, table } from "./io.ts";
+import { readInput } from "./read-input.ts";
 
 export const targets: RunCommand = async ({ io, open }) => {
   const documents = listTargets(await open());
@@ -48,14 +47,3 @@ export const render: RunCommand = async ({ args: [target = "", file = "-"], io, 
   );
   return EXIT.ok;
 };
-
-async function readInput(io: Io, file: string): Promise<string> {
-  if (file === "-") return io.readStdin();
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    throw new Fault("input.not-found", `${file} cannot be read: ${messageOf(error)}.`, {
-      hint: "Correct the file's name, or write - for standard input.",
-    });
-  }
-}

@@ -1,17 +1,17 @@
 // `job export | apply | import-hermes`.
 
-import { readFile } from "node:fs/promises";
 import {
   applyJobs,
   exportJobs as exportUseCase,
   importHermes as importUseCase,
   type TransferResult,
 } from "../app/job-transfer.ts";
-import { Fault, messageOf } from "../kernel/errors.ts";
+import { Fault } from "../kernel/errors.ts";
 import type { RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
-import { type Io, print } from "./io.ts";
+import { print } from "./io.ts";
 import { isSet, listOption } from "./options.ts";
+import { readInput } from "./read-input.ts";
 
 export const exportJobs: RunCommand = async ({ args, io, open }) => {
   const ids = args.filter((id) => id !== undefined);
@@ -43,17 +43,6 @@ export const importHermes: RunCommand = async ({ args: [file = ""], options, io,
   );
   return report.jobs.some(({ action }) => action === "refused") ? EXIT.usage : EXIT.ok;
 };
-
-async function readInput(io: Io, file: string): Promise<string> {
-  if (file === "-") return io.readStdin();
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    throw new Fault("input.not-found", `${file} cannot be read: ${messageOf(error)}.`, {
-      hint: "Correct the file's name.",
-    });
-  }
-}
 
 function resultsText(results: readonly TransferResult[]): string {
   if (results.length === 0) return "No jobs in it.";

@@ -10,6 +10,7 @@ import { DAY, MINUTE } from "../../kernel/time.ts";
 import type { DaytonaSpec } from "../../records/cloud-specs.ts";
 import { type Line, makeCarrying, type Wire } from "./carried.ts";
 import { accountOf, daytonaKeys, lifetimeMs, loadPackage, lookUp } from "./cloud-account.ts";
+import { missingAs, refusalOfStatus } from "./cloud-refusals.ts";
 import {
   type CloudSandbox,
   type CloudService,
@@ -59,10 +60,10 @@ export async function daytonaService(deps: CheckDeps, spec: DaytonaSpec): Promis
 
 /** I2. One that failed is of no use to anybody. */
 async function find(client: Daytona, name: string, scope: SandboxScope): Promise<CloudSandbox | undefined> {
-  const sandbox = await missingAs(client.get(name), undefined);
+  const sandbox = await missingAs(refusalOf, client.get(name), undefined);
   if (!sandbox) return undefined;
   if (sandbox.state === "error" || sandbox.state === "build_failed") {
-    await missingAs(sandbox.delete(), undefined);
+    await missingAs(refusalOf, sandbox.delete(), undefined);
     return undefined;
   }
   if (sandbox.state !== "started") await sandbox.start(START_SECONDS);
@@ -105,6 +106,7 @@ function opened(sandbox: Sandbox): CloudSandbox {
     ...{ prepare, launch, run: wire.run, write: wire.write, read: wire.read },
     async whyGone() {
       const isKnown = await missingAs(
+        refusalOf,
         sandbox.refreshData().then(() => true),
         false,
       );
@@ -114,7 +116,7 @@ function opened(sandbox: Sandbox): CloudSandbox {
     relabel: async (labels) => void (await sandbox.setLabels({ ...labels })),
     keep: () => sandbox.stop(),
     leave: () => sandbox.setAutostopInterval(IDLE_MINUTES),
-    remove: async () => void (await missingAs(sandbox.delete(), undefined)),
+    remove: async () => void (await missingAs(refusalOf, sandbox.delete(), undefined)),
   };
 }
 
@@ -165,28 +167,10 @@ function commandOf(argv: readonly string[]): string {
   return `sh -c "echo ${Buffer.from(text).toString("base64")} | base64 -d | sh"`;
 }
 
-async function missingAs<Value, Other>(asked: Promise<Value>, otherwise: Other): Promise<Value | Other> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (refusalOf(error) === "missing") return otherwise;
-    throw error;
-  }
-}
-
 /** @source @daytonaio/sdk 0.218, errors/DaytonaError: one class a status; what never left this machine has none. */
-const BY_STATUS: Readonly<Record<number, Refusal>> = {
-  401: "auth",
-  402: "quota",
-  403: "forbidden",
-  404: "missing",
-  410: "missing",
-  429: "quota",
-};
-
 function refusalOf(error: unknown): Refusal | undefined {
   if (!(error instanceof Error) || !/^Daytona\w*Error$/.test(error.name)) return undefined;
   const status = "statusCode" in error ? error.statusCode : undefined;
   if (typeof status !== "number") return error.name.includes("Authentication") ? "auth" : "unreachable";
-  return BY_STATUS[status] ?? (status >= 500 ? "unreachable" : "refused");
+  return refusalOfStatus(status);
 }

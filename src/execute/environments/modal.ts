@@ -12,6 +12,7 @@ import { type Clock, HOUR, MINUTE, SECOND } from "../../kernel/time.ts";
 import type { ModalSpec } from "../../records/cloud-specs.ts";
 import type { CommandExit } from "../spawn-held.ts";
 import { accountOf, hasModalFile, lifetimeMs, loadPackage, lookUp, modalKeys } from "./cloud-account.ts";
+import { missingAs } from "./cloud-refusals.ts";
 import {
   type CloudSandbox,
   type CloudService,
@@ -163,14 +164,14 @@ class ModalService {
         if (answer.exitCode !== 0) throw new Error(`${path} was not written: ${answer.text}`);
       },
       async whyGone() {
-        const exitCode = await missingAs(sandbox.poll(), 0);
+        const exitCode = await missingAs(refusalOf, sandbox.poll(), 0);
         return exitCode === null ? undefined : `it has ended (${exitCode})`;
       },
       relabel: (labels) => sandbox.setTags({ ...labels, [NAME_LABEL]: name }),
       keep: () => this.#keep(sandbox, name),
       leave: async () => sandbox.detach(),
       async remove() {
-        await missingAs(sandbox.terminate(), undefined);
+        await missingAs(refusalOf, sandbox.terminate(), undefined);
         sandbox.detach();
       },
     };
@@ -181,24 +182,14 @@ class ModalService {
     const before = await this.#keptImage(name);
     const image = await sandbox.snapshotFilesystem({ timeoutMs: SNAPSHOT_TIMEOUT_MS });
     await image.publish(name);
-    await missingAs(sandbox.terminate(), undefined);
+    await missingAs(refusalOf, sandbox.terminate(), undefined);
     sandbox.detach();
     if (before && before.imageId !== image.imageId)
-      await missingAs(this.#client.images.delete(before.imageId), undefined);
+      await missingAs(refusalOf, this.#client.images.delete(before.imageId), undefined);
   }
 }
 
 const wholeSeconds = (ms: number) => Math.max(1_000, Math.ceil(ms / 1_000) * 1_000);
-
-/** `otherwise` where the service knows it no more. */
-async function missingAs<Value, Other>(asked: Promise<Value>, otherwise: Other): Promise<Value | Other> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (refusalOf(error) === "missing") return otherwise;
-    throw error;
-  }
-}
 
 const start = (sandbox: Sandbox, argv: readonly string[]) =>
   sandbox.exec([...argv], { mode: "binary", stdout: "pipe", stderr: "pipe" });

@@ -11,6 +11,7 @@ import { type Clock, MINUTE } from "../../kernel/time.ts";
 import type { VercelSpec } from "../../records/cloud-specs.ts";
 import { makeCarrying, type Wire } from "./carried.ts";
 import { accountOf, lifetimeMs, loadPackage, vercelKeys } from "./cloud-account.ts";
+import { missingAs, refusalOfStatus } from "./cloud-refusals.ts";
 import {
   type CloudSandbox,
   type CloudService,
@@ -79,7 +80,7 @@ async function find(vercel: Vercel, name: string, scope: SandboxScope): Promise<
   const ask = { ...account, name, resume: scope === "kept" };
   const until = clock.monotonicMs() + STOPPING_MS;
   for (;;) {
-    const sandbox = await missingAs(vercel, sdk.Sandbox.get(ask), undefined);
+    const sandbox = await missingAs(vercel.refusalOf, sdk.Sandbox.get(ask), undefined);
     if (!sandbox) return undefined;
     const { status } = sandbox.currentSession();
     if (status === "running" || status === "pending") {
@@ -91,7 +92,7 @@ async function find(vercel: Vercel, name: string, scope: SandboxScope): Promise<
       await clock.sleep(LOOK_MS, NEVER);
       continue;
     }
-    await missingAs(vercel, sandbox.delete({ deleteOrphanSnapshots: true }), undefined);
+    await missingAs(vercel.refusalOf, sandbox.delete({ deleteOrphanSnapshots: true }), undefined);
     return undefined;
   }
 }
@@ -136,7 +137,7 @@ async function* list(vercel: Vercel): AsyncGenerator<ListedSandbox> {
     tags: { [LABEL]: "sandbox" },
   })) {
     if (status !== "running" && status !== "pending") continue;
-    const sandbox = await missingAs(vercel, sdk.Sandbox.get({ ...account, name }), undefined);
+    const sandbox = await missingAs(vercel.refusalOf, sdk.Sandbox.get({ ...account, name }), undefined);
     if (sandbox) yield { name, labels: tags, sandbox: opened(vercel, sandbox) };
   }
 }
@@ -151,18 +152,22 @@ function opened(vercel: Vercel, sandbox: Sandbox): CloudSandbox {
     cwd: session.cwd,
     ...{ prepare, launch, run: wire.run, write: wire.write, read: wire.read },
     async whyGone() {
-      const now = await missingAs(vercel, sdk.Sandbox.get({ ...account, name: sandbox.name }), undefined);
+      const now = await missingAs(
+        vercel.refusalOf,
+        sdk.Sandbox.get({ ...account, name: sandbox.name }),
+        undefined,
+      );
       if (!now) return "the service knows it no more";
       const { sessionId, status } = now.currentSession();
       if (sessionId !== session.sessionId) return "its session has ended";
       return status === "running" || status === "pending" ? undefined : `it is ${status}`;
     },
     relabel: (labels) => sandbox.update({ tags: { ...labels } }).then(() => {}),
-    keep: async () => void (await missingAs(vercel, session.stop(), undefined)),
+    keep: async () => void (await missingAs(vercel.refusalOf, session.stop(), undefined)),
     async leave() {},
     async remove() {
-      await missingAs(vercel, session.stop(), undefined);
-      await missingAs(vercel, sandbox.delete({ deleteOrphanSnapshots: true }), undefined);
+      await missingAs(vercel.refusalOf, session.stop(), undefined);
+      await missingAs(vercel.refusalOf, sandbox.delete({ deleteOrphanSnapshots: true }), undefined);
     },
   };
 }
@@ -193,34 +198,11 @@ function wireOf(session: Session): Wire {
   };
 }
 
-async function missingAs<Value, Other>(
-  { refusalOf }: Vercel,
-  asked: Promise<Value>,
-  otherwise: Other,
-): Promise<Value | Other> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (refusalOf(error) === "missing") return otherwise;
-    throw error;
-  }
-}
-
-const BY_STATUS: Readonly<Record<number, Refusal>> = {
-  401: "auth",
-  402: "quota",
-  403: "forbidden",
-  404: "missing",
-  410: "missing",
-  429: "quota",
-};
-
 function refusals({ APIError, StreamError }: Sdk): (error: unknown) => Refusal | undefined {
   return (error) => {
     if (error instanceof StreamError) return "unreachable";
     if (error instanceof APIError) {
-      const { status } = error.response;
-      return BY_STATUS[status] ?? (status >= 500 ? "unreachable" : "refused");
+      return refusalOfStatus(error.response.status);
     }
     // What fetch says of everything before an answer: no network, no such host, an address that it will not ask.
     return error instanceof TypeError && error.message === "fetch failed" ? "unreachable" : undefined;
