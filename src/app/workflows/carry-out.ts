@@ -9,7 +9,7 @@ import type { Run } from "../../records/run.ts";
 import { startInline } from "./inline-task.ts";
 import { type LiveWorkflow, plannedOf } from "./live-workflow.ts";
 import { secretsOf, standIns, withSecrets } from "./secret-stand-ins.ts";
-import { attemptRow, bareRow } from "./task-rows.ts";
+import { type AttemptPlace, attemptRow, bareRow } from "./task-rows.ts";
 
 type Of<Kind extends Decision["kind"]> = Extract<Decision, { kind: Kind }>;
 
@@ -36,22 +36,14 @@ function startAttempt(live: LiveWorkflow, { unit, attempt, executor: position, a
   const rendered = renderUnit(started.plan, progress, { unit, now: at, secrets });
   const { task } = planned;
   const place = { root: ctx.run, unit, attempt, id: live.newId(), now: at };
-  const refusal = rendered.ok ? overBudget(live) : `a template cannot be filled: ${rendered.message}`;
-  if (!rendered.ok || refusal !== undefined) {
-    const error = { code: rendered.ok ? "budget" : "template", message: refusal ?? "" };
-    const end = { reason: error.code, outcome: { state: "failed", error } } as const;
-    live.writer.task({
-      ...bareRow(place, task),
-      state: "failed",
-      ...end,
-      startedAt: undefined,
-      finishedAt: at,
-    });
-    live.note({ kind: "ended", unit, at, attempt, outcome: { state: "failed", error } });
-    return;
-  }
+  if (!rendered.ok)
+    return refuse(live, place, "template", `a template cannot be filled: ${rendered.message}`);
   const name = executorAt(planned, position);
   const { idempotencyKey: key, params, env } = rendered.value;
+  const spent = overBudget(live);
+  if (spent !== undefined) return refuse(live, place, "budget", spent);
+  const impossible = deps.whyImpossible({ task, executor: name, key });
+  if (impossible !== undefined) return refuse(live, place, "offline", `${name ?? task.id} ${impossible}`);
   const running = live.inline.size;
   const inline = name === undefined ? undefined : deps.inlineExecutor({ task, name, running, key });
   if (inline) {
@@ -67,6 +59,24 @@ function startAttempt(live: LiveWorkflow, { unit, attempt, executor: position, a
   live.writer.task(attemptRow(place, { task, rendered: rendered.value, executor: name }, admission));
   live.open.set(place.id, { unit, attempt });
   live.rows.set(unit, place.id);
+}
+
+/** An attempt that cannot begin, on record with the reason. */
+function refuse(
+  live: LiveWorkflow,
+  place: AttemptPlace,
+  code: "template" | "budget" | "offline",
+  message: string,
+): undefined {
+  const { unit, attempt, now: at } = place;
+  const error = { code, message };
+  live.writer.task({
+    ...bareRow(place, plannedOf(live, unit).task),
+    ...{ state: "failed", reason: code, outcome: { state: "failed", error } },
+    ...{ startedAt: undefined, finishedAt: at },
+  });
+  const state = code === "offline" ? "offline" : "failed";
+  live.note({ kind: "ended", unit, at, attempt, outcome: { state, error } });
 }
 
 /** What a task of this process is given: its secrets' values instead of their stand-ins. */

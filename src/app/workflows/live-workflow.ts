@@ -20,6 +20,8 @@ export interface RunDeps {
   giveUp: AbortSignal;
   /** Executors known to be down (W5). */
   offlineExecutors(): ReadonlySet<string>;
+  /** Why no machine could ever do this attempt, where a fallback can do it instead (W5). */
+  whyImpossible(attempt: { task: Task; executor: string | undefined; key: string }): string | undefined;
   /** A function of this process that may run without a row; undefined = the attempt gets a row and a queue. */
   inlineExecutor(attempt: { task: Task; name: string; running: number; key: string }): Executor | undefined;
   /** Checks params, runs, checks the result; never rejects. */

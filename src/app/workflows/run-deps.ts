@@ -1,9 +1,12 @@
 // What a live workflow is given by its node: where attempts run, what they wait for, and how people are asked.
 
 import { rowsOf } from "../../deliver/outbox-rows.ts";
+import { whyImpossible } from "../../orchestrate/check/resource-issues.ts";
 import type { AdmitSettings } from "../../orchestrate/queues/admit.ts";
 import { queueOf } from "../../orchestrate/queues/admit.ts";
+import { eligible, needsOf } from "../../orchestrate/resources/choose.ts";
 import type { Executor } from "../../records/executor.ts";
+import { NO_RESOURCES } from "../../records/resources.ts";
 import type { Admission } from "../../records/run.ts";
 import type { RunContext } from "../../records/run-context.ts";
 import type { Resources, Task } from "../../records/workflow.ts";
@@ -29,13 +32,14 @@ export interface NodeForWorkflows {
 
 export function makeRunDeps(
   node: NodeForWorkflows,
-  planned: PlannedWorkflow,
+  planned: PlannedWorkflow & { machines: readonly Resources[] },
   { input, ctx, pins }: { input: WorkInput; ctx: RunContext; pins: Awaited<ReturnType<typeof openPins>> },
 ): RunDeps {
   const { context, giveUp, offlineExecutors, call } = node;
   const pinned = pins(planned.executors);
   return {
     ...{ context, giveUp: giveUp(), offlineExecutors, call },
+    whyImpossible: (attempt) => impossibility(planned, pinned, attempt),
     inlineExecutor: (attempt) => inlineExecutor(node, { planned, pinned }, attempt),
     admissionFor: ({ task, executor, key }) => admissionFor(node, pinned, { task, executor, key }),
     ask: (question) =>
@@ -77,6 +81,29 @@ function hasFallback({ fallback, fallbackOn }: Task, executor: string | undefine
   return fallbackOn.includes("offline") && at < fallback.length - 1;
 }
 
+/** Undefined also where nobody else could do it: then it waits, and says for what. */
+function impossibility(
+  { executors, machines }: PlannedWorkflow & { machines: readonly Resources[] },
+  pinned: PinnedVersions,
+  { task, executor, key }: { task: Task; executor: string | undefined; key: string },
+): string | undefined {
+  if (machines.length === 0 || !hasFallback(task, executor)) return undefined;
+  const own = ownResources(task, executor);
+  const registered = executor === undefined ? [] : (executors.get(executor) ?? []);
+  const needs =
+    executor === undefined
+      ? [own]
+      : eligible(registered, pinned.versionFor(executor, key)).map((one) => needsOf(one, own));
+  const whys = needs.map((one) => whyImpossible(one, machines));
+  return whys.includes(undefined) ? undefined : whys[0];
+}
+
+/** What a task asks for is meant for the work that it names: a fallback needs what its own contract says. */
+function ownResources({ work, resources }: Task, executor: string | undefined): Resources {
+  const named = work.kind === "executor" ? work.executor : undefined;
+  return executor === named ? resources : NO_RESOURCES;
+}
+
 function asksForResources({ cpu, memoryMb, gpu, gpuMemoryMb, labels }: Resources): boolean {
   return cpu + memoryMb + gpu + gpuMemoryMb > 0 || labels.length > 0;
 }
@@ -88,12 +115,13 @@ function admissionFor(
 ): Admission {
   const { priority } = queueOf(node.settings().queues, task.queue);
   const version = executor === undefined ? undefined : pinned.versionFor(executor, key);
+  const resources = ownResources(task, executor);
   return {
     priority: task.priority ?? priority,
     enqueuedAt: node.context.clock.now(),
     ...(executor !== undefined && { executor }),
     ...(hasFallback(task, executor) && { hasFallback: true }),
     ...(version !== undefined && { version }),
-    ...(asksForResources(task.resources) && { resources: task.resources }),
+    ...(asksForResources(resources) && { resources }),
   };
 }

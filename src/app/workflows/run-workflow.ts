@@ -5,6 +5,7 @@ import { foldJournal } from "../../orchestrate/graph/apply-entry.ts";
 import { type JournalEntry, newProgress, type Progress } from "../../orchestrate/graph/progress.ts";
 import type { Admission, Claim, Run } from "../../records/run.ts";
 import type { RunContext } from "../../records/run-context.ts";
+import type { Resources } from "../../records/workflow.ts";
 import { preflightFailure, type WorkEnd, type WorkInput } from "../work.ts";
 import { fillParams, startOf, triggerOf } from "./begin-run.ts";
 import { groupOf } from "./concurrency-group.ts";
@@ -16,6 +17,7 @@ import { WORKFLOWS_QUEUE } from "./task-rows.ts";
 import { outcomeOfWorkflow } from "./workflow-outcome.ts";
 import { WorkflowRun } from "./workflow-run.ts";
 import {
+  machinesFor,
   type PlannedWorkflow,
   planChecked,
   planUnchecked,
@@ -26,7 +28,11 @@ import {
 
 export interface RunWorkflowDeps extends WorkflowDeps {
   /** What a run is given, by the executors that are registered as it begins. */
-  runDeps(planned: PlannedWorkflow, input: WorkInput, ctx: RunContext): RunDeps;
+  runDeps(
+    planned: PlannedWorkflow & { machines: readonly Resources[] },
+    input: WorkInput,
+    ctx: RunContext,
+  ): RunDeps;
   /** Registers a live run for wake-ups; the answer takes it off. */
   watch(runId: string, run: WorkflowRun): () => void;
 }
@@ -40,7 +46,8 @@ export async function runWorkflow(
   const begun = await beginOrRefuse(deps, input, ctx);
   if ("end" in begun) return begun.end;
   const { planned, started, recorded, unwritten } = begun;
-  const runDeps = deps.runDeps(planned, input, ctx);
+  const machines = await machinesFor(deps.context, planned);
+  const runDeps = deps.runDeps({ ...planned, machines }, input, ctx);
   const { claim, progress } = started;
   const writer = new ProgressWriter(deps.context, { claim, recorded, unwritten, giveUp: runDeps.giveUp });
   const run = new WorkflowRun(runDeps, { started, ctx, writer });

@@ -10,7 +10,7 @@ import type { CheckTables } from "../../orchestrate/check/tables.ts";
 import type { Plan } from "../../orchestrate/graph/plan.ts";
 import type { ExecutorRegistry } from "../../records/executor.ts";
 import { asksForAnything } from "../../records/resources.ts";
-import type { Workflow, WorkflowDocument } from "../../records/workflow.ts";
+import type { Resources, Workflow, WorkflowDocument } from "../../records/workflow.ts";
 import { parseWorkflowDocument, type WorkflowReading } from "../../records/workflow-document.ts";
 import { resolveWorkflow } from "../../records/workflow-resolve.ts";
 import type { Context } from "../context.ts";
@@ -30,6 +30,8 @@ export interface PlannedWorkflow {
   plan: Plan;
   executors: ExecutorTable;
   warnings: readonly string[];
+  /** What each machine has in all; undefined = not measured, since nothing asks for anything of them. */
+  machines?: readonly Resources[] | undefined;
 }
 
 /** What a job's `run.workflow` or a command names. */
@@ -99,7 +101,17 @@ export async function planChecked(deps: WorkflowDeps, reading: WorkflowReading):
   const { requireSound } = await import("../../orchestrate/check/check-workflow.ts");
   const tables = await tablesFor(deps, planned);
   const warnings = requireSound(planned.plan, reading.source, tables);
-  return { ...planned, warnings: [...reading.warnings, ...warnings] };
+  return { ...planned, warnings: [...reading.warnings, ...warnings], machines: tables.machines };
+}
+
+/** What the machines have in all, as a plan's tasks need to know it; empty where they ask for nothing. */
+export async function machinesFor(
+  context: Context,
+  { workflow, executors, machines }: PlannedWorkflow,
+): Promise<readonly Resources[]> {
+  if (machines) return machines;
+  // Where they cannot be read, nothing is judged by them: it waits for what it needs.
+  return asksOfMachines(workflow, executors) ? readCapacities(context).catch(() => []) : [];
 }
 
 /** The same without checks, for a document that has passed them: a run's own. */

@@ -43,7 +43,8 @@ export function whyImpossible(needed: Resources, machines: readonly Resources[])
   if (machines.some(fits)) return undefined;
   for (const key of AMOUNTS) {
     const most = Math.max(...machines.map((machine) => machine[key]));
-    if (needed[key] > most) return `needs ${needed[key]} ${WORDS[key]}, no machine has more than ${most}`;
+    if (needed[key] > most)
+      return `needs ${needed[key]} ${needed[key] === 1 ? ONE[key] : WORDS[key]}, no machine has more than ${most}`;
   }
   const missing = needed.labels.find((label) => !machines.some((machine) => machine.labels.includes(label)));
   if (missing !== undefined) return `needs the label "${missing}", no machine has it`;
@@ -56,3 +57,5 @@ const WORDS = {
   gpu: "GPUs",
   gpuMemoryMb: "MB of GPU memory",
 } as const;
+
+const ONE: Readonly<Record<keyof typeof WORDS, string>> = { ...WORDS, cpu: "core", gpu: "GPU" };
