@@ -61,13 +61,13 @@ const DIALECTS = {
   mattermost: { ...COMMON, escape: escapeMarkdown, hasHeadings: true, hasTables: true },
   feishu: {
     ...COMMON,
-    escape: (text) => text.replace(/[<>]/g, (char) => (char === "<" ? "&#60;" : "&#62;")),
+    escape: (text) => breakFences(text).replace(/[<>]/g, (char) => (char === "<" ? "&#60;" : "&#62;")),
     hasHeadings: false,
     hasTables: false,
   },
   dingtalk: {
     ...COMMON,
-    escape: (text) => text,
+    escape: breakFences,
     hasHeadings: true,
     hasTables: false,
     strike: undefined,
@@ -104,15 +104,25 @@ export function toMarkdownDialect(
     .replace(/\n{3,}/g, "\n\n");
 }
 
-/** Backslashes before what could format here; an underscore inside a word cannot. */
+/** Backslashes before what could format here, or at the end, where a mark may follow; an underscore inside a word cannot. */
 export function escapeMarkdown(text: string): string {
-  const escaped = text.replace(/\\(?=[!-/:-@[-`{-~])/g, "\\\\");
+  const escaped = escapeBackslashes(text);
   const lastLink = escaped.lastIndexOf("](");
   return escaped.replace(
     /[*`[]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])|~(?=~)|(?<=~)~/gu,
     // A bracket opens nothing where no address follows any more.
     (char, at: number) => (char === "[" && at > lastLink ? char : `\\${char}`),
   );
+}
+
+/** A backslash that would take the next sign's meaning. */
+export function escapeBackslashes(text: string): string {
+  return text.replace(/\\(?=[!-/:-@[-`{-~]|$)/g, "\\\\");
+}
+
+/** Where no backslash helps, an unseen character keeps text from opening a fence, which would swallow the rest. */
+function breakFences(text: string): string {
+  return text.replace(/`{3,}|~{3,}/g, (run) => [...run].join("\u200b"));
 }
 
 function codeSpan(text: string): string {

@@ -4,6 +4,7 @@
 
 import type { Inline } from "./inline.ts";
 import { type Block, parseMarkdown } from "./markdown.ts";
+import { escapeBackslashes } from "./markdown-dialects.ts";
 import { breakMentions } from "./mentions.ts";
 import { alignedTable, type InlineSpelling, type RenderOptions, spellInlines, wrapWords } from "./write.ts";
 
@@ -90,5 +91,5 @@ function textBlock(text: string, style: Omit<TextBlock, "type" | "text" | "wrap"
 }
 
 function escapeCard(text: string): string {
-  return text.replace(/[*[\]]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, "\\$&");
+  return escapeBackslashes(text).replace(/[*[\]]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, "\\$&");
 }

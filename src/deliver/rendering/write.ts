@@ -128,7 +128,13 @@ function widthOf(text: string): number {
   return width;
 }
 
-/** The text a reader sees of these nodes, without their markup. */
+/** The text of these nodes without their markup; an address that is not its own words is written out. */
 function inlineText(nodes: readonly Inline[]): string {
-  return nodes.map((node) => ("text" in node ? node.text : inlineText(node.children))).join("");
+  return nodes
+    .map((node) => {
+      if ("text" in node) return node.text;
+      const inner = inlineText(node.children);
+      return node.kind !== "link" || node.isBare || inner === node.url ? inner : `${inner} (${node.url})`;
+    })
+    .join("");
 }

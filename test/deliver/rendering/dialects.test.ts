@@ -106,6 +106,31 @@ describe("a report with everything in it", () => {
   });
 });
 
+test.each<[string, string, string]>([
+  [
+    "an address in a table is written out",
+    toTelegramHtml("| a |\n|---|\n| [x](https://e.org/) |"),
+    "x (https://e.org/)",
+  ],
+  [
+    "Google Chat decodes no address",
+    toGoogleChat("[x](https://e.org/?a=1&b=2)"),
+    "<https://e.org/?a=1&b=2|x>",
+  ],
+  [
+    "a backslash takes no mark along",
+    toMarkdownDialect("[C:\\](https://e.org/)", "discord"),
+    "[C:\\\\](https://e.org/)",
+  ],
+  [
+    "text opens no fence where nothing escapes",
+    toMarkdownDialect("~~```~~\nx", "dingtalk"),
+    "`\u200b`\u200b`\n\nx",
+  ],
+])("%s", (_name, sent, piece) => {
+  expect(sent).toContain(piece);
+});
+
 describe("text that is no markup stays as it was written", () => {
   test.each([
     "snake_case_name and 2 * 3 * 4",
