@@ -117,7 +117,11 @@ test.each<[string, string, string]>([
     toGoogleChat("[x](https://e.org/?a=1&b=2)"),
     "<https://e.org/?a=1&b=2|x>",
   ],
-  ["a backslash takes no mark along", toMarkdownDialect("*x\\\\* y", "discord"), "*x\\\\* y"],
+  [
+    "a backslash takes no mark along",
+    toMarkdownDialect("[x\\\\](https://e.org/)", "discord"),
+    "[x\\\\\\\\](https://e.org/)",
+  ],
   [
     "text opens no fence where nothing escapes",
     toMarkdownDialect("~~```~~\nx", "dingtalk"),
