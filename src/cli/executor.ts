@@ -5,6 +5,7 @@ import {
   type ExecutorDocument,
   type ExecutorListDocument,
   listExecutors,
+  type RemoteMachineDocument,
   showExecutor,
 } from "../app/executors/executor-documents.ts";
 import { formatDuration } from "../kernel/time.ts";
@@ -49,7 +50,7 @@ function tableText(documents: readonly ExecutorDocument[]): string {
   const rows = documents.map((one) => [
     one.name,
     one.version,
-    one.kind,
+    `${one.kind}${one.machines.length > 0 && one.machines.every(({ state }) => state === "offline") ? ", offline" : ""}`,
     limitsText(one) || "–",
     one.source,
     firstLine(one.description ?? ""),
@@ -83,7 +84,33 @@ function showText(document: ExecutorDocument): string {
     ...facts.map(([label, value]) => `  ${label.padEnd(8)} ${value}`),
     ...schemaLines("params", input),
     ...schemaLines("result", output),
+    ...document.machines.map(machineLine),
   ].join("\n");
+}
+
+function machineLine({
+  url,
+  node,
+  state,
+  since,
+  reason,
+  roundTripMs,
+  skewMs,
+  calls,
+}: RemoteMachineDocument): string {
+  const facts = [
+    `${state} since ${since}`,
+    ...(reason === null ? [] : [reason]),
+    ...(roundTripMs === null ? [] : [`answered in ${Math.round(roundTripMs)} ms`]),
+    ...(skewMs === null ? [] : [`its clock ${skewText(skewMs)}`]),
+    ...(calls > 0 ? [`${calls} under way`] : []),
+  ];
+  return `  machine  ${url} (${node}): ${facts.join(", ")}`;
+}
+
+function skewText(skewMs: number): string {
+  if (skewMs === 0) return "as ours";
+  return `${Math.abs(skewMs)} ms ${skewMs > 0 ? "ahead" : "behind"}`;
 }
 
 function schemaLines(label: string, schema: Readonly<Record<string, unknown>> | null): string[] {

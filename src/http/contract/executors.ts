@@ -3,6 +3,7 @@
 import * as z from "zod/mini";
 import type { ExecutorDocument, ExecutorListDocument } from "../../app/executors/executor-documents.ts";
 import { EXECUTOR_KINDS } from "../../records/executor.ts";
+import { instant } from "./runs.ts";
 
 const text = () => z.string();
 const maybe = z.exactOptional;
@@ -38,6 +39,19 @@ export const executorSchema = z.strictObject({
   shellParams: z.array(text()),
   input: z.nullable(freeMap()),
   output: z.nullable(freeMap()),
+  machines: z.array(
+    z.strictObject({
+      url: text(),
+      node: text(),
+      state: z.enum(["unknown", "online", "offline"]),
+      since: instant(),
+      reason: z.nullable(text()),
+      checkedAt: z.nullable(instant()),
+      roundTripMs: z.nullable(z.number()),
+      skewMs: z.nullable(z.number()),
+      calls: z.int(),
+    }),
+  ),
 }) satisfies z.ZodMiniType<ExecutorDocument>;
 
 export const executorListSchema = z.strictObject({

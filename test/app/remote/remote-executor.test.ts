@@ -1,6 +1,7 @@
 import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { showExecutor } from "../../../src/app/executors/executor-documents.ts";
 import { homeExecutorsOf } from "../../../src/app/executors/lazy-executors.ts";
 import { cancelRun } from "../../../src/app/runs.ts";
 import { systemClock } from "../../../src/app/system.ts";
@@ -268,6 +269,11 @@ describe("health (W5)", () => {
 
     expect(await here.tasks(id)).toEqual({ t3: "succeeded" });
     expect(Math.abs((standing?.skewMs ?? 0) - 12_000)).toBeLessThan(1_000);
+    const told = async () => (await showExecutor(here.context, "cv_inspect"))[0]?.machines[0];
+    while ((await told())?.state !== "online")
+      await waitForChange(here.context, { atMostMs: 50, signal: AbortSignal.timeout(10_000) });
+    expect(await told()).toMatchObject({ url: `${there.url}/execute`, reason: null });
+    expect(Math.abs(((await told())?.skewMs ?? 0) - 12_000)).toBeLessThan(1_000);
   });
 
   test("an executor that the other side does not have is offline, and says so", async () => {
