@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { hasBubblewrap } from "../contract/environment/local-harness.ts";
 import { whyNoEngine } from "../support/docker-engine.ts";
+import { whyNoMosquitto } from "../support/mosquitto.ts";
 import { hasPostgres } from "../support/postgres.ts";
 import { whyNoServer } from "../support/ssh-server.ts";
 
@@ -31,6 +32,7 @@ test.skipIf(!isDemanding)("CI has what the tests would otherwise skip for", () =
     bubblewrap: hasBubblewrap(),
     whyNoEngine: whyNoEngine(),
     whyNoServer: whyNoServer(),
+    whyNoMosquitto: whyNoMosquitto(),
   }).toEqual({
     postgres: true,
     git: true,
@@ -40,5 +42,6 @@ test.skipIf(!isDemanding)("CI has what the tests would otherwise skip for", () =
     bubblewrap: true,
     whyNoEngine: undefined,
     whyNoServer: undefined,
+    whyNoMosquitto: undefined,
   });
 });

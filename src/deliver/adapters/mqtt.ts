@@ -2,16 +2,18 @@
 //
 // I1. A repeat is a second message: `blind`. The receipt is the broker's PUBACK.
 // I2. One connection for one message: nothing is kept open that a sleeping node would have to mend.
-// @source MQTT 3.1.1 §4.3.2 (QoS 1).
+// @source MQTT 3.1.1 §4.3.2 (QoS 1), §3.2.2.3 (CONNACK).
 
 import { messageOf } from "../../kernel/errors.ts";
 import { SECOND } from "../../kernel/time.ts";
 import type { PlatformConfigs } from "../../records/deliver-config.ts";
 import type { Adapter, SendRequest, SendResult } from "../../records/delivery.ts";
-import { type PlatformDeps, textAt } from "../platforms/ask.ts";
+import { numberAt, type PlatformDeps, textAt } from "../platforms/ask.ts";
 import { type Settings, whyUnusable } from "../platforms/settings.ts";
 
 const TIMEOUT_MS = 15 * SECOND;
+/** CONNACK codes that the same settings will always get: protocol, client id, password, not authorised. */
+const FINAL = new Set([1, 2, 4, 5]);
 
 export function makeMqttAdapter(deps: PlatformDeps, settings: Settings<PlatformConfigs["mqtt"]>): Adapter {
   return {
@@ -85,7 +87,9 @@ async function publish(
     ]);
     return { kind: "delivered", receipt: { at: deps.clock.now(), note: "acknowledged by the broker" } };
   } catch (error) {
-    return { kind: isPublishing ? "unknown" : "retry", error: `${new URL(url).host}: ${messageOf(error)}` };
+    const sentence = `${new URL(url).host}: ${messageOf(error)}`;
+    if (isPublishing) return { kind: "unknown", error: sentence };
+    return { kind: FINAL.has(numberAt(error, "code") ?? 0) ? "refused" : "retry", error: sentence };
   } finally {
     signal.removeEventListener("abort", end);
     client.end(true);
