@@ -11,6 +11,7 @@ import { latency } from "./latency.ts";
 import type { Benchmark, Result } from "./measure.ts";
 import { models } from "./models.ts";
 import { packageSize } from "./package-size.ts";
+import { queues } from "./queues.ts";
 import { scale } from "./scale.ts";
 import { startup } from "./startup.ts";
 import { throughput, throughputPostgres } from "./throughput.ts";
@@ -30,6 +31,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   models,
   executors,
   workflows,
+  queues,
   packageSize,
 ];
 

@@ -3,10 +3,7 @@
 // Both sides get their work in bulk before the clock starts, and both are timed until the last end is stored. The sides
 // take turns, so that a machine with other work disturbs both alike.
 
-import { execFile, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { connect, createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import {
@@ -16,10 +13,10 @@ import {
   type Result,
   type Setup,
   spread,
-  until,
   withFolder,
 } from "./measure.ts";
 import { withPostgres } from "./postgres-server.ts";
+import { withRedis } from "./redis-server.ts";
 
 const run = promisify(execFile);
 const RUNS = process.env.BENCH_RUNS ?? "10000";
@@ -47,39 +44,6 @@ function compare(what: string, [own, peer]: [Measured[], Measured[]], note: stri
   const ratios = own.map(({ perSecond }, index) => perSecond / (peer[index]?.perSecond ?? Number.NaN));
   const said = `${spread(rate(own), 0)} /s against ${spread(rate(peer), 0)} /s; CPU of the worker's process ${spread(cpu(own), 0)} µs a run against ${spread(cpu(peer), 0)}; ${note}`;
   return [{ what, value: `${spread(ratios, 2)} ×`, goal: "≥ 1 ×", ok: median(ratios) >= 1, note: said }];
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
-    });
-  });
-}
-
-/** A Redis of our own on a free port; undefined where there is none. */
-async function withRedis<T>(settings: string[], work: (port: string) => Promise<T>): Promise<T | undefined> {
-  if (!(await run("redis-server", ["--version"]).catch(() => undefined))) return undefined;
-  const folder = mkdtempSync(join(tmpdir(), "nightshift-redis-"));
-  const port = String(await freePort());
-  const server = spawn("redis-server", ["--port", port, "--dir", folder, "--save", "", ...settings], {
-    stdio: "ignore",
-  });
-  const isUp = () =>
-    new Promise<boolean>((resolve) => {
-      const socket = connect(Number(port), "127.0.0.1", () => resolve(true)).once("error", () =>
-        resolve(false),
-      );
-      socket.once("connect", () => socket.end());
-    });
-  try {
-    await until("Redis's start", isUp, 10_000);
-    return await work(port);
-  } finally {
-    server.kill("SIGKILL");
-    rmSync(folder, { recursive: true, force: true });
-  }
 }
 
 const REDIS: readonly [string, string[]][] = [

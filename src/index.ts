@@ -16,7 +16,7 @@ export type { NightshiftNode } from "./app/node-options.ts";
 export { previewSchedule, type SchedulePreview } from "./app/preview.ts";
 export { listRuns, showRun } from "./app/runs.ts";
 export type { InProcessExecutor } from "./app/work.ts";
-export { queueWorkflow as submitWorkflow } from "./app/workflows/workflows.ts";
+export { queueTask as submitTask, queueWorkflow as submitWorkflow } from "./app/workflows/workflows.ts";
 export { Fault, type FaultCode, isFault } from "./kernel/errors.ts";
 export {
   type DefinedExecutor,

@@ -6,7 +6,7 @@ import type { Context } from "../context.ts";
 import type { RunDocument } from "../documents.ts";
 import { findRun } from "../runs.ts";
 import { readJournal } from "./journal.ts";
-import { submitWorkflow } from "./submit.ts";
+import { submitTask, submitWorkflow, type TaskSubmission } from "./submit.ts";
 import {
   type PlannedWorkflow,
   planChecked,
@@ -63,6 +63,14 @@ export async function queueWorkflow(
   const deps = { context, executors: context.executors };
   const planned = await planChecked(deps, await readWorkflow(context, reference));
   return submitWorkflow(deps, planned, { params });
+}
+
+/** Checks and queues one task of an executor of the home. Throws `input.not-found`, `input.invalid`. */
+export function queueTask(
+  context: Context,
+  task: Pick<TaskSubmission, "executor" | "params" | "queue" | "priority">,
+): Promise<RunDocument> {
+  return submitTask({ context, executors: context.executors }, task);
 }
 
 export const GRAPH_FORMATS = ["text", "mermaid", "svg"] as const;
