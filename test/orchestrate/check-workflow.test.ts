@@ -151,6 +151,15 @@ tasks:
     ).toContain("cannot stand inside backquotes");
   });
 
+  test("a working folder may hold templates, checked like any other", () => {
+    expect(issuesOf('params: {repo: {}}\ntasks: [{id: a, shell: pwd, workdir: "{params.repo}"}]')).toEqual(
+      [],
+    );
+    expect(issuesOf('tasks: [{id: a, shell: pwd, workdir: "{{ nobody }}"}]')[0]).toContain(
+      'nothing is called "nobody"',
+    );
+  });
+
   test("W5: an impossible request with a fallback is accepted as degraded, and said", () => {
     const { issues, warnings } = checkWorkflow(
       planOf("tasks: [{id: a, executor: cv, params: {path: x}, resources: {gpu: 2}, fallback: [cv_cpu]}]"),

@@ -63,7 +63,8 @@ type Attempt = Parameters<typeof attemptRow>[1];
 
 /** The work as a job's document, so that every kind of work is done in one way (work.ts). Secrets are stand-ins yet. */
 function documentOf(unit: string, { task, rendered, executor }: Attempt): JobDocument {
-  const { timeoutMs, idleTimeoutMs, effects, workdir, environment } = task;
+  const { timeoutMs, idleTimeoutMs, effects, environment } = task;
+  const { workdir } = rendered;
   return {
     id: unitParts(unit).task,
     name: unit,

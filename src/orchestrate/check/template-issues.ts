@@ -86,13 +86,14 @@ function taskIssues(path: ValuePath, planned: PlannedTask, seen: Seen): Document
 }
 
 function placedTemplates(path: ValuePath, planned: PlannedTask): PlacedTemplate[] {
-  const { params, env, items, work, idempotencyKey, task } = planned;
+  const { params, env, items, work, idempotencyKey, workdir, task } = planned;
   return [
     ...templatesOf(params, [...path, "params"]),
     ...templatesOf(env, [...path, "env"]),
     ...(items ? templatesOf(items, [...path, "foreach", "items"]) : []),
     ...templatesOf(work, [...path, task.work.kind]),
     ...(idempotencyKey ? [{ path: [...path, "idempotencyKey"], template: idempotencyKey }] : []),
+    ...(workdir ? [{ path: [...path, "workdir"], template: workdir }] : []),
   ];
 }
 

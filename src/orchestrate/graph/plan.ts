@@ -36,6 +36,7 @@ export interface PlannedTask {
   /** Texts among the params that an executor runs in a shell, by name. */
   shellParams: Readonly<Record<string, ShellTemplate>>;
   idempotencyKey: Template | undefined;
+  workdir: Template | undefined;
   /** Heads that this task's templates read. */
   heads: ReadonlySet<string>;
   /** Secrets are filled in late: until then each one that is named counts as present. */
@@ -119,7 +120,7 @@ function handlesOf(id: string, { handlers }: Workflow): Set<HandlerKind> {
 }
 
 function compileTask(task: Task, language: Language, options: PlanOptions) {
-  const { work, foreach } = task;
+  const { work, foreach, idempotencyKey, workdir } = task;
   const when =
     task.when === undefined ? undefined : options.compiler.compile(conditionOf(task.when), language.isHead);
   const shellNames = work.kind === "executor" ? (options.shellParams?.(work.executor) ?? []) : [];
@@ -135,8 +136,8 @@ function compileTask(task: Task, language: Language, options: PlanOptions) {
     ),
     env: compileValue(task.env, language),
     work: compileValue(textsOf(task), language),
-    idempotencyKey:
-      task.idempotencyKey === undefined ? undefined : parseTemplate(task.idempotencyKey, language),
+    idempotencyKey: idempotencyKey === undefined ? undefined : parseTemplate(idempotencyKey, language),
+    workdir: workdir === undefined ? undefined : parseTemplate(workdir, language),
   };
   const shellTexts = Object.fromEntries(
     entries.flatMap(([name, value]) =>
@@ -168,13 +169,13 @@ export function conditionOf(when: string): string {
 }
 
 function referencesOf(
-  compiled: Pick<PlannedTask, "when" | "items" | "params" | "env" | "work" | "idempotencyKey">,
+  compiled: Pick<PlannedTask, "when" | "items" | "params" | "env" | "work" | "idempotencyKey" | "workdir">,
   texts: readonly Template[],
 ): Pick<PlannedTask, "heads" | "secretStandIns"> {
   const values = [compiled.params, compiled.env, compiled.work, ...(compiled.items ? [compiled.items] : [])];
   const templates = [
     ...values.flatMap((value) => templatesOf(value).map(({ template }) => template)),
-    ...(compiled.idempotencyKey ? [compiled.idempotencyKey] : []),
+    ...[compiled.idempotencyKey, compiled.workdir].filter((template) => template !== undefined),
     ...texts,
   ];
   const when = compiled.when?.ok ? compiled.when.expression.references : [];

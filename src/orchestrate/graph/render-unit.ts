@@ -19,6 +19,7 @@ export interface RenderedUnit {
   shell: string | undefined;
   /** The same for every attempt (L6). */
   idempotencyKey: string;
+  workdir: string | undefined;
 }
 
 export type Rendered = { ok: true; value: RenderedUnit } | Extract<Evaluated, { ok: false }>;
@@ -50,6 +51,8 @@ function renderIn(planned: PlannedTask, scope: Scope, { key }: { key: string }):
   if (!work.ok) return work;
   const ownKey = planned.idempotencyKey && renderTemplate(planned.idempotencyKey, scope);
   if (ownKey && !ownKey.ok) return ownKey;
+  const workdir = planned.workdir && renderTemplate(planned.workdir, scope);
+  if (workdir && !workdir.ok) return workdir;
   const shell = planned.shell && renderShell(planned.shell, scope);
   if (shell && !shell.ok) return shell;
   const commands: Record<string, string> = {};
@@ -68,6 +71,7 @@ function renderIn(planned: PlannedTask, scope: Scope, { key }: { key: string }):
       work: mapOf(work.value),
       shell: shell?.value.command,
       idempotencyKey: ownKey ? textOf(ownKey.value) : key,
+      workdir: workdir && textOf(workdir.value),
     },
   };
 }
