@@ -7,8 +7,16 @@ import { describeOutcome } from "./format.ts";
 /** `isTold`: its output has been on the screen already. */
 export function endText(run: RunDocument, { isTold = false }: { isTold?: boolean } = {}): string {
   const output = isTold ? "" : run.outcome?.output?.trimEnd();
-  const line = `Run ${run.id}: ${run.outcome ? describeOutcome(run.outcome) : run.state}`;
+  const line = `Run ${run.id}: ${endOf(run)}`;
   return output ? `${line}\n\n${output}` : line;
+}
+
+/** A workflow whose failures were all handled has an outcome like one that had none: its state says more. */
+function endOf({ state, reason, outcome }: RunDocument): string {
+  if (!outcome) return state;
+  const said = describeOutcome(outcome);
+  if (state !== "partiallySucceeded") return said;
+  return said.replace(/^succeeded/, `partially succeeded${reason === null ? "" : ` (${reason})`}`);
 }
 
 export function exitOf(run: RunDocument): number {

@@ -1,6 +1,7 @@
-"""Stand-ins for the devices of an inspection line: a PLC, a camera's vision model, a microphone, a decision.
+"""Stand-ins for what stands at the line: a PLC, a microphone, the decision, the mail to the foreman.
 
-Replace each function's body by what talks to your device; nothing else changes.
+Replace the body of a function by what talks to your device; nothing else changes. What they do is written to line.log of
+the home. A file `plc-silent` in the home makes the PLC not answer.
 """
 
 import json
@@ -8,27 +9,24 @@ import os
 
 from hermes import register_executor
 
-GOOD_PART = {"sensor_id": "bearing_001", "part": "B-4711", "present": True}
+HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def note(**what) -> None:
+    with open(os.path.join(HOME, "line.log"), "a", encoding="utf-8") as log:
+        log.write(json.dumps(what, ensure_ascii=False) + "\n")
 
 
 def read_sensor_data(sensor_id: str) -> dict:
     """Wait for a part in front of the sensor.
 
     hermes:timeout 10
+    hermes:retry 0
     hermes:resources {cpu: 1}
     """
-    return {"status": "ok", **GOOD_PART, "sensor_id": sensor_id}
-
-
-def run_inference(image_path: str) -> dict:
-    """Look for defects in a picture.
-
-    hermes:timeout 25
-    hermes:retry 1
-    """
-    with open(image_path, "rb") as picture:
-        size = len(picture.read())
-    return {"status": "ok", "image": image_path, "bytes": size, "defects": 1 if size % 2 else 0}
+    if os.path.exists(os.path.join(HOME, "plc-silent")):
+        return {"status": "error", "error": f"the PLC does not answer for {sensor_id}"}
+    return {"status": "ok", "sensor_id": sensor_id, "part": "B-4711"}
 
 
 def listen(audio_device: str) -> dict:
@@ -40,7 +38,7 @@ def listen(audio_device: str) -> dict:
 
 
 def decide(cv_result: dict, audio_result: dict) -> dict:
-    """Good or not: a defect that was seen, or a noise that was heard.
+    """Good or not: a defect that was seen, or a noise that was heard. Without a sound, the picture alone decides.
 
     hermes:timeout 5
     """
@@ -53,13 +51,21 @@ def write_command(command: str, value: bool) -> dict:
 
     hermes:timeout 3
     """
-    with open(os.environ.get("LINE_LOG", "/dev/null"), "a") as log:
-        log.write(json.dumps({"command": command, "value": value}) + "\n")
-    return {"status": "ok", "command": command, "value": value}
+    note(command=command, value=value)
+    return {"status": "ok"}
+
+
+def notify(subject: str, body: str) -> dict:
+    """Tell the foreman. Take this away and set `deliver.email` in config.yaml, and it is a mail.
+
+    hermes:timeout 10
+    """
+    note(subject=subject, body=body)
+    return {"status": "ok"}
 
 
 register_executor("plc_read", read_sensor_data)
-register_executor("cv_inspect", run_inference)
 register_executor("audio_analyze", listen)
 register_executor("decision_engine", decide)
 register_executor("plc_write", write_command)
+register_executor("email_notify", notify)
