@@ -18,6 +18,7 @@ import { DEFAULT_ALERTS, type IncidentPlan, planFailure, planRecovery } from "./
 import { alertText, headline, recoveryText } from "./messages.ts";
 import { mirrorRows } from "./mirror.ts";
 import { type Message, type RowContext, rowsOf } from "./outbox-rows.ts";
+import { LOCAL } from "./route.ts";
 
 export type SettledJob = Pick<Job, "id" | "name" | "timezone" | "deliver" | "onFailure"> &
   Partial<Pick<Job, "autoPause">>;
@@ -63,7 +64,7 @@ function settleSuccess(input: SettleInput, context: RowContext): SettledRun {
     const text = media ? withoutMediaLines(output) : output;
     const frame = context.frame && fillFrame(context.frame, { job, run });
     const message = messageOf(run, "result", { selectors: job.deliver, text, media, frame });
-    const results = rowsOf(message, context);
+    const results = rowsOf(message, context).map((row) => keptAlready(row, run));
     deliveries.push(...results, ...mirrorRows({ ...message, title: job.name }, results, context));
   }
   return {
@@ -71,6 +72,13 @@ function settleSuccess(input: SettleInput, context: RowContext): SettledRun {
     deliveries,
     ...withIncidents(recovery.incidents),
   };
+}
+
+/** The archived output was whole before this closing names it (U2): `local` has its result without another try. */
+function keptAlready(row: NewDelivery, { outputFile: id, finishedAt: at }: Run): NewDelivery {
+  const isKept = row.state === "queued" && row.target.text === LOCAL.text && row.media === undefined;
+  if (!isKept || id === undefined || at === undefined) return row;
+  return { ...row, state: "delivered", receipt: { id, at } };
 }
 
 function recoveryOf(

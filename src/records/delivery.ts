@@ -50,8 +50,11 @@ export interface NewDelivery {
   /** The file that this row sends. */
   media?: Media | undefined;
   repeatability: Repeatability;
+  /** `delivered` from birth = what it tells is where it belongs already. */
+  state: "queued" | "delivered" | "dead" | "suppressed";
+  /** Of a row that is delivered from birth. */
+  receipt?: Receipt;
   /** A row that is dead from birth (`noHome`) or suppressed keeps its reason here. */
-  state: "queued" | "dead" | "suppressed";
   error?: string;
 }
 

@@ -81,6 +81,21 @@ describe("what the end of a run means for people", () => {
     expect(deliveries[20]).toMatchObject({ target: { text: "local" }, body: output, state: "queued" });
   });
 
+  test("U2: `local` has a result whose archived file is whole before the closing: no other try is made", () => {
+    const both = {
+      ...job,
+      deliver: ["local", "chat:1"].map((text) => ({
+        kind: "target" as const,
+        target: { platform: text.split(":")[0] ?? "", text },
+      })),
+    };
+    const run = { outputFile: "output/disk-watch/1.md", finishedAt: 5 };
+    expect(settle({ job: both, run }).deliveries).toMatchObject([
+      { target: { text: "local" }, state: "delivered", receipt: { id: run.outputFile, at: 5 } },
+      { target: { text: "chat:1" }, state: "queued" },
+    ]);
+  });
+
   test("O4: a target that cannot be resolved is dead from birth, and the text is in local", () => {
     const lost = { ...job, deliver: [{ kind: "home", platform: "chat" } as const] };
 

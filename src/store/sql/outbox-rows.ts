@@ -24,6 +24,7 @@ const NEW_DELIVERY: Columns = {
   createdAt: "int",
   nextAttemptAt: "int",
   finishedAt: "int",
+  receipt: "json",
   error: "text",
 };
 

@@ -27,6 +27,17 @@ export function outboxRules(open: () => Promise<Bench>): void {
     ]);
   });
 
+  test("U2: a row whose text is where it belongs already is delivered from birth, with its evidence, and is never taken", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    const receipt = { id: "output/a/1.md", at: START };
+    await ledger.putDeliveries([delivery({ state: "delivered", receipt })], START);
+    expect(await take(ledger, bench)).toEqual([]);
+    expect(await ledger.deliveries({ state: ["delivered"] })).toMatchObject([
+      { receipt, attempts: 0, finishedAt: START },
+    ]);
+  });
+
   test("O2: per target one at a time and in order; another target does not wait", async () => {
     const bench = await open();
     const ledger = await bench.open();
