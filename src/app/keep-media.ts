@@ -1,6 +1,7 @@
 // A run's files, kept while the place they were made in is still there (issue D 4).
 //
 // I1. A file that cannot be kept takes nothing from the text: it is named with the reason.
+// I2. Whoever names files has something to say, though it printed nothing.
 
 import { messageOf } from "../kernel/errors.ts";
 import type { Environment } from "../records/environment.ts";
@@ -36,12 +37,27 @@ export function makeKeepMedia(context: KeepContext): KeepMedia {
   const maxBytes = config.limits.mediaBytes;
   const files = openMediaFiles({ root: home.paths.root, maxBytes });
   return async (outcome, source, run) => {
-    if (outcome.state !== "succeeded" || outcome.isSilent || outcome.media) return outcome;
-    const { attachments = [], ...rest } = outcome;
-    const wanted = [...mediaLines(outcome.output), ...attachments];
+    if (outcome.state !== "succeeded" || outcome.media) return outcome;
+    const { attachments = attachmentsIn(outcome.result), ...rest } = outcome;
+    const wanted = [...(outcome.isSilent ? [] : mediaLines(outcome.output)), ...attachments];
     if (wanted.length === 0) return rest;
-    return { ...rest, media: await keepAll({ context, files, maxBytes }, wanted, { source, run }) };
+    const media = await keepAll({ context, files, maxBytes }, wanted, { source, run });
+    return { ...rest, isSilent: false, media };
   };
+}
+
+/** `attachments` of a result: paths, or `{path, caption}`. What is neither is a path that leads nowhere, and is named as such. */
+export function attachmentsIn(result: unknown): WantedMedia[] {
+  if (typeof result !== "object" || result === null || !("attachments" in result)) return [];
+  const { attachments } = result;
+  return (Array.isArray(attachments) ? attachments : [attachments]).map(readAttachment);
+}
+
+function readAttachment(item: unknown): WantedMedia {
+  if (typeof item === "string") return { path: item };
+  const { path, caption } = Object(item) as { path?: unknown; caption?: unknown };
+  if (typeof path !== "string") return { path: JSON.stringify(item) ?? "nothing" };
+  return typeof caption === "string" && caption !== "" ? { path, caption } : { path };
 }
 
 interface Keeping {

@@ -11,12 +11,13 @@ import { outcomeOfPreflight } from "../execute/script-outcome.ts";
 import { makeId } from "../kernel/ids.ts";
 import type { EnvironmentSpec } from "../records/environment-spec.ts";
 import type { Job } from "../records/job.ts";
+import type { WantedMedia } from "../records/media.ts";
 import type { Outcome } from "../records/outcome.ts";
 import type { RunContext } from "../records/run-context.ts";
 import { agentTempFolder, keptFolder } from "./agent/temp-folder.ts";
 import type { Context } from "./context.ts";
 import { environmentOf, isPlainLocal } from "./environments.ts";
-import { makeKeepMedia } from "./keep-media.ts";
+import { attachmentsIn, makeKeepMedia } from "./keep-media.ts";
 import { isRepeatable } from "./plan-closing.ts";
 import { triggerOfRun } from "./trigger-of-run.ts";
 import { type DoWork, preflightFailure } from "./work.ts";
@@ -73,7 +74,8 @@ export async function runInPlace(
   } catch (error) {
     return outcomeOfPreflight(error);
   }
-  if (isPlainLocal(spec)) return runScript(commands, work, ctx, record);
+  const heard = hearAttachments(commands, work);
+  if (isPlainLocal(spec)) return runScript(heard.commands, heard.work, ctx, record);
   const { runScriptInside } = await import("../execute/run-script-inside.ts");
   const key = scopeKey({ home: context.home.paths.root, spec, jobId: ctx.run.jobId });
   const place = {
@@ -84,5 +86,27 @@ export async function runInPlace(
     ...(commands.locks && { locks: commands.locks }),
     tempFolder: join(agentTempFolder(context.home.paths), ctx.run.id),
   };
-  return runScriptInside(commands, work, { ctx, place, ...(record && { record }) });
+  return runScriptInside(heard.commands, heard.work, { ctx, place, ...(record && { record }) });
+}
+
+/** What a script names under `attachments` in $NIGHTSHIFT_OUTPUT is kept with the files of its `MEDIA:` lines. */
+function hearAttachments(commands: ScriptDeps, work: ScriptWork): { commands: ScriptDeps; work: ScriptWork } {
+  const { keepMedia } = commands;
+  if (!keepMedia) return { commands, work };
+  let file: string | undefined;
+  const onEnd: ScriptWork["onEnd"] = (end) => {
+    file = end.file;
+    work.onEnd?.(end);
+  };
+  const keep: typeof keepMedia = (outcome, source, run) =>
+    keepMedia(file === undefined ? outcome : { ...outcome, attachments: attachmentsOf(file) }, source, run);
+  return { commands: { ...commands, keepMedia: keep }, work: { ...work, onEnd } };
+}
+
+function attachmentsOf(file: string): WantedMedia[] {
+  try {
+    return attachmentsIn(JSON.parse(file));
+  } catch {
+    return [];
+  }
 }

@@ -61,6 +61,41 @@ test("kept before the workspace is swept, sent each on its own behind the text, 
   expect(await readdir(context.home.paths.workspacesFolder)).toEqual([]);
 });
 
+test("a script names files in $NIGHTSHIFT_OUTPUT, and a task in its result: they go without a word printed", async () => {
+  const server = await serve((response) => response.end('{"ok":true,"result":{"message_id":7}}'));
+  const base = new URL(server.url).origin;
+  const context = await homeWith(
+    `deliver: {telegram: {token: "\${env:BOT}", baseUrl: "${base}"}, allowPrivate: [127.0.0.1]}\n`,
+  );
+  const script = `#!/bin/sh
+printf pixels > chart.png
+printf '{"attachments": [{"path": "chart.png", "caption": "CPU"}, {"file": "x"}]}' > "$NIGHTSHIFT_OUTPUT"
+`;
+  await writeScript(context, "quiet.sh", script);
+  await mkdir(join(context.home.paths.root, "executors"), { recursive: true });
+  await writeFile(join(context.home.paths.root, "executors", "draw.sh"), script, { mode: 0o755 });
+  const deliver = ["telegram:-1001"];
+  await addJob(context, { id: "script", run: { script: "quiet.sh" }, deliver });
+  await addJob(context, { id: "task", run: { task: { executor: "draw" } }, deliver });
+
+  for (const id of ["script", "task"]) {
+    server.received.length = 0;
+    const run = await queueRun(context, id);
+    await tickOnce({ context });
+
+    const { state, outcome } = await showRun(context, run.id);
+    expect({ id, state, outcome }).toMatchObject({ state: "succeeded", outcome: { isSilent: false } });
+    expect(
+      server.received.map(({ path }) => path?.split("/").at(-1)),
+      id,
+    ).toEqual(["sendMessage", "sendPhoto"]);
+    expect(JSON.parse(server.received[0]?.body ?? "").text).toBe(
+      "Not sent: {&quot;file&quot;:&quot;x&quot;}: there is no such file.",
+    );
+    expect(server.received[1]?.body).toContain("CPU");
+  }
+});
+
 test("local keeps them beside the output, and they go when the output goes", async () => {
   const context = await homeWith();
   await writeScript(context, "plot.sh", PLOT);

@@ -2,11 +2,14 @@
 
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { expect, onTestFinished, test } from "vitest";
 import { makeEmailAdapter } from "../../../src/deliver/adapters/email.ts";
 import type { PlatformConfigs } from "../../../src/records/deliver-config.ts";
+import { tempFolder } from "../../support/temp.ts";
 import { START } from "../fixtures.ts";
 import { deadPort } from "../loopback.ts";
 import { clock, never, requestTo } from "./fixtures.ts";
@@ -71,6 +74,34 @@ test("HTML and text in one mail over STARTTLS, with a Message-ID made of the key
   expect(text).toContain("Auto-Submitted: auto-generated");
   expect(text).toMatch(/Content-Type: text\/plain[\s\S]*disk is at 91 % & rising/);
   expect(text).toMatch(/Content-Type: text\/html[\s\S]*<strong>disk<\/strong>/);
+});
+
+test("a file is a MIME attachment beside the text, byte for byte, whatever its name", async () => {
+  const { port, mails } = await mailServer();
+  const bytes = Buffer.from(Array.from({ length: 1_000 }, (_, n) => n % 256));
+  const path = join(await tempFolder(), "kept");
+  await writeFile(path, bytes);
+  const media = {
+    name: 'Größe "März".png',
+    kind: "image",
+    contentType: "image/png",
+    sha256: "",
+    path,
+  } as const;
+
+  const result = await email({ port }).send(
+    { ...request, body: "CPU **load**", media: { ...media, bytes: bytes.length } },
+    never,
+  );
+
+  expect(result).toMatchObject({ kind: "delivered" });
+  const { text } = mails[0]!;
+  expect(text).toMatch(/Content-Type: text\/html[\s\S]*<strong>load<\/strong>/);
+  const part = text.split(/^--\S+$/m).find((one) => /^Content-Disposition: attachment/m.test(one)) ?? "";
+  const [head = "", ...body] = part.trim().split("\r\n\r\n");
+  expect(head).toMatch(/^Content-Type: image\/png/m);
+  expect(decodeURIComponent(/filename\*0?\*?=utf-8''([^;\s]+)/i.exec(head)?.[1] ?? "")).toContain("Größe");
+  expect(Buffer.from(body.join(""), "base64")).toEqual(bytes);
 });
 
 test("TLS from the first byte, and a login", async () => {

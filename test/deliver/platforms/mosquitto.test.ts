@@ -1,6 +1,5 @@
 // MQTT against mosquitto itself: logins, acknowledgements, what it retains, TLS, and a message that it cuts off.
 
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import mqtt from "mqtt";
@@ -25,7 +24,9 @@ const request = requestTo({ platform: "mqtt", chat: "home/alerts" }, { body: "**
 async function listen(url: string) {
   const client = await mqtt.connectAsync(url, { username: LOGIN.user, password: LOGIN.password, ca });
   onTestFinished(() => client.endAsync(true));
-  const message = once(client, "message");
+  const message = new Promise<[string, Buffer, { retain: boolean; qos: number }]>((resolve) => {
+    client.once("message", (...heard) => resolve(heard));
+  });
   await client.subscribeAsync("#", { qos: 1 });
   return async () => {
     const [topic, payload, { retain, qos }] = await message;
