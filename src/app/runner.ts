@@ -7,6 +7,7 @@
 import { linkAbort } from "../kernel/abort.ts";
 import { makeBatch } from "../kernel/batch.ts";
 import { messageOf } from "../kernel/errors.ts";
+import type { Log } from "../kernel/log.ts";
 import { SECOND } from "../kernel/time.ts";
 import type { Job } from "../records/job.ts";
 import type { CloseAnswer, Closing, StartAnswer, StartRun } from "../records/ledger/claims.ts";
@@ -218,6 +219,7 @@ export class Runner {
         end.state === "yielded"
           ? await this.#yield(live, end)
           : await this.#close(live, end).catch((error) => this.#closeUnstorable(live, error));
+      if (answer === "closed") tellEnd(this.#deps.log, live, end);
     } catch (error) {
       // Only a store that is out of reach while the node stops leads here: the lease runs out, and the heir says `unknown`.
       this.#deps.log.error("run-not-closed", { runId: live.claim.runId, error: messageOf(error) });
@@ -288,4 +290,11 @@ export class Runner {
     if (answer instanceof Error) throw answer;
     return answer;
   }
+}
+
+/** A success with nothing to say is the usual end of a watchdog: it would drown the others. */
+function tellEnd(log: Log, { claimed: { run } }: LiveRun, end: WorkEnd): void {
+  const facts = { runId: run.id, jobId: run.jobId, state: end.state };
+  if (end.state === "yielded" || (end.state === "succeeded" && end.isSilent)) log.debug("run-ended", facts);
+  else log.info("run-ended", facts);
 }
