@@ -69,6 +69,7 @@ export class Housekeeping {
     const { runsPerJob, outputFiles, events, messageDays } = config.retention;
     const { prunedRuns, orphanedFiles } = await ledger.prune({
       rootRunsPerJob: runsPerJob,
+      joblessRoots: config.orchestrator.maxTaskHistory,
       eventsKept: events,
       now,
     });

@@ -49,6 +49,8 @@ export interface ReadingLedger {
   /** L8: folds what lies beyond `rootRunsPerJob` into `slotSummaries`, with delivery tombstones, in one transaction per job. Returns output files no row names any more. */
   prune(options: {
     rootRunsPerJob: number;
+    /** Of workflows and tasks that are no job's: how many trees are kept. Default: as of one job. */
+    joblessRoots?: number;
     eventsKept: number;
     now: Instant;
   }): Promise<{ prunedRuns: number; orphanedFiles: readonly string[] }>;

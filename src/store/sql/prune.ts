@@ -1,6 +1,6 @@
 // Retention (L8): old trees leave, folded into a summary per job and day; their delivery keys stay as tombstones.
 //
-// Runs without a job are kept as those of one job would be; they have no slots to fold.
+// Runs without a job are kept together, by a number of their own (W3: `maxTaskHistory`); they have no slots to fold.
 //
 // I1. Live rows, unresolved unknowns and open deliveries keep their whole tree. An unknown is settled by a person, by a
 //     later attempt, and in a workflow by the workflow's own end.
@@ -21,6 +21,7 @@ const SUMMARY: Columns = { jobId: "text", day: "int", from: "int", to: "int", co
 
 interface PruneOptions {
   rootRunsPerJob: number;
+  joblessRoots?: number;
   eventsKept: number;
   now: Instant;
 }
@@ -32,8 +33,8 @@ export async function prune(
   let prunedRuns = 0;
   const orphanedFiles: string[] = [];
   const crowded = await store.connection.all(
-    `SELECT "jobId" FROM "runs" GROUP BY "jobId" HAVING count(*) > ?`,
-    [options.rootRunsPerJob],
+    `SELECT "jobId" FROM "runs" GROUP BY "jobId" HAVING count(*) > CASE WHEN "jobId" IS NULL THEN CAST(? AS INTEGER) ELSE CAST(? AS INTEGER) END`,
+    [keptOf(options, undefined), options.rootRunsPerJob],
   );
   for (const row of crowded) {
     const jobId = row.jobId === null ? undefined : String(row.jobId);
@@ -52,21 +53,21 @@ export async function prune(
   return { prunedRuns, orphanedFiles };
 }
 
+function keptOf({ rootRunsPerJob, joblessRoots = rootRunsPerJob }: PruneOptions, jobId: string | undefined) {
+  return jobId === undefined ? joblessRoots : rootRunsPerJob;
+}
+
 /** SQL and its parameters: the runs of a job, or those that are no job's. */
 function ofJob(run: string, jobId: string | undefined): { sql: string; params: readonly string[] } {
   if (jobId === undefined) return { sql: `${run}"jobId" IS NULL`, params: [] };
   return { sql: `${run}"jobId" = ?`, params: [jobId] };
 }
 
-async function pruneJob(
-  tx: Transaction,
-  jobId: string | undefined,
-  { rootRunsPerJob, now }: PruneOptions,
-): Promise<Row[]> {
+async function pruneJob(tx: Transaction, jobId: string | undefined, options: PruneOptions): Promise<Row[]> {
   const { sql, params } = ofJob("", jobId);
   const kept = await tx.get(
     `SELECT "id" FROM "runs" WHERE ${sql} AND "parentId" IS NULL ORDER BY "id" DESC LIMIT 1 OFFSET ?`,
-    [...params, rootRunsPerJob],
+    [...params, keptOf(options, jobId)],
   );
   if (!kept) return [];
   const roots = await prunableRoots(tx, jobId, String(kept.id));
@@ -87,7 +88,7 @@ async function pruneJob(
       RUN_ID,
       rows.map(({ id }) => ({ runId: id })),
     ),
-    now,
+    options.now,
   );
   return rows;
 }

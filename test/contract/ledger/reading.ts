@@ -167,6 +167,23 @@ export function readingRules(open: () => Promise<Bench>): void {
     expect(await rowOf(ledger, survivor)).toMatchObject({ state: "claimed" });
   });
 
+  test("W3: what is no job's is kept by a number of its own (`maxTaskHistory`), whatever jobs keep", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    for (let n = 0; n < 4; n++) {
+      await ledger.enqueue([manualRun(bench, { jobId: undefined }), manualRun(bench, { jobId: "job-a" })]);
+      await bench.advance(1);
+    }
+    const { claimed } = await ledger.pass(passRequest(bench, { decide: keep }));
+    await ledger.closeRuns(claimed.map(({ claim }) => succeed(bench, claim)));
+
+    const kept = { rootRunsPerJob: 2, joblessRoots: 3, eventsKept: 100, now: bench.now() };
+    expect((await ledger.prune(kept)).prunedRuns).toBe(3);
+
+    const jobs = (await ledger.runs({})).map(({ jobId }) => jobId ?? "none").sort();
+    expect(jobs).toEqual(["job-a", "job-a", "none", "none", "none"]);
+  });
+
   test("nodes are listed newest start first; those that ended more than a day ago are dropped", async () => {
     const bench = await open();
     const ledger = await bench.open();
