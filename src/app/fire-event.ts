@@ -4,7 +4,13 @@ import { createHash } from "node:crypto";
 import { Fault } from "../kernel/errors.ts";
 import { makeId } from "../kernel/ids.ts";
 import type { JobView } from "../records/ledger/slots.ts";
-import { type Trigger, type TriggerEvent, triggerEventDocument, triggerText } from "../records/trigger.ts";
+import {
+  type JobTrigger,
+  type Trigger,
+  type TriggerEvent,
+  triggerEventDocument,
+  triggerText,
+} from "../records/trigger.ts";
 import { makeDecideEvent } from "../schedule/decide-event.ts";
 import type { Context } from "./context.ts";
 import { traitsOf, withEventTraits } from "./run-traits.ts";
@@ -80,7 +86,7 @@ export async function listeners(context: Context, trigger: Trigger): Promise<Job
 }
 
 /** A document that this version cannot read listens to nothing: it is held. */
-export function triggersOfView(context: Pick<Context, "parseJob">, view: JobView): readonly Trigger[] {
+export function triggersOfView(context: Pick<Context, "parseJob">, view: JobView): readonly JobTrigger[] {
   try {
     return context.parseJob(view.definition).on;
   } catch {
@@ -88,15 +94,18 @@ export function triggersOfView(context: Pick<Context, "parseJob">, view: JobView
   }
 }
 
+/** The key of an event that its sender calls `own`. */
+export function eventKey({ kind, name }: Trigger, own: string): string {
+  return `${kind}/${name}/${PLAIN_KEY.test(own) ? own : `sha256:${sha256(own)}`}`;
+}
+
 function eventOf(context: Context, incoming: IncomingEvent, now: number): TriggerEvent {
   const { trigger, data, contentType, headers = {} } = incoming;
   const id = makeId(now, context.random);
-  const own = incoming.key ?? id;
-  const key = PLAIN_KEY.test(own) ? own : `sha256:${sha256(own)}`;
   return {
     ...trigger,
     id,
-    key: `${trigger.kind}/${trigger.name}/${key}`,
+    key: eventKey(trigger, incoming.key ?? id),
     receivedAt: now,
     contentType,
     headers,

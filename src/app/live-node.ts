@@ -126,7 +126,7 @@ export class LiveNode implements NightshiftNode {
     });
     this.#definitions = new DefinitionWatch(context, () => this.#scheduler.nudge());
     this.#loops = [
-      ...nodeLoops(context, { files, leaseMs: deps.leaseMs, recover: () => this.#recover() }),
+      ...nodeLoops(context, { id: this.id, files, leaseMs: deps.leaseMs, recover: () => this.#recover() }),
       ...choices.loops,
     ];
     this.#telling = new Telling(context, this.#draining.signal);

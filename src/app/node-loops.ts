@@ -8,6 +8,7 @@ import type { Context } from "./context.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { incidentNewsLoop } from "./incidents.ts";
 import { Repeating } from "./repeating.ts";
+import { TriggerLoop } from "./triggers/trigger-loop.ts";
 
 const RECOVERY_MS = 5 * SECOND;
 
@@ -17,7 +18,7 @@ export type NodeLoop = Pick<Repeating, "start" | "stop">;
 /** A line here is a loop of every node. */
 export function nodeLoops(
   context: Context,
-  node: { files: OutputFiles; leaseMs: number; recover(): Promise<void> },
+  node: { id: string; files: OutputFiles; leaseMs: number; recover(): Promise<void> },
 ): readonly NodeLoop[] {
   const recovery = new Repeating({
     ...context,
@@ -32,6 +33,7 @@ export function nodeLoops(
     new Housekeeping(context, node.files),
     tendingLoop(context),
     incidentNewsLoop(context),
+    new TriggerLoop(context, node.id),
     ...(listening ? [new TelegramListener(context, listening)] : []),
   ];
 }

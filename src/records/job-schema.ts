@@ -5,6 +5,7 @@
 
 import * as z from "zod/mini";
 import { parseDuration, parseInstant } from "../kernel/time.ts";
+import { isFilePattern, isTopicFilter } from "./trigger.ts";
 
 /** Gives a schema the text an editor shows. */
 export function described<Schema extends z.ZodMiniType>(text: string, schema: Schema): Schema {
@@ -176,7 +177,28 @@ export const triggerName = z
   .check(z.regex(TRIGGER_NAME, "is no name; write letters, digits, ., - and _, at most 64"));
 
 /** What sets a job off besides its schedule (W7): one key a kind. */
-const triggerSchema = z.strictObject({ webhook: triggerName });
+const triggerForms = [
+  z.strictObject({ webhook: triggerName }),
+  z.strictObject({
+    mqtt: text().check(
+      z.refine(isTopicFilter, "is no topic; + stands for one level, # for all that follow it"),
+    ),
+    qos: z.optional(
+      z
+        .int()
+        .check(z.refine((value) => value >= 0 && value <= 2, "is no quality of service; write 0, 1 or 2")),
+    ),
+    url: z.optional(z.url({ protocol: /^(mqtts?|wss?)$/ })),
+    username: z.optional(text()),
+    password: z.optional(secretReference()),
+  }),
+  z.strictObject({
+    watch: text().check(
+      z.refine(isFilePattern, "is no path of files; write /data/in/*.csv, or /data/in/ for every file"),
+    ),
+    settle: z.optional(durationSchema),
+  }),
+] as const;
 
 /** An id is part of paths and keys: lower-case letters, digits, `-` and `_`, at most 64. */
 export const JOB_ID = /^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$/;
@@ -197,8 +219,8 @@ export const jobSchema = z.strictObject({
   ),
   timezone: described("IANA zone of the schedule, e.g. Europe/Berlin.", z.optional(text())),
   on: described(
-    "What sets it off besides its schedule: {webhook: NAME}, or a list.",
-    z.optional(z.union([triggerSchema, z.array(triggerSchema)])),
+    "What sets it off besides its schedule: {webhook: NAME}, {mqtt: TOPIC}, {watch: PATH}, or a list.",
+    z.optional(z.union([...triggerForms, z.array(z.union(triggerForms))])),
   ),
   run: described("Exactly one kind of work: script, agent, workflow or task. A text is a script.", runSchema),
   deliver: described(

@@ -6,7 +6,7 @@ import type { Instant } from "../kernel/time.ts";
 import type { AgentWork } from "./agent-work.ts";
 import type { Origin, TargetSelector } from "./delivery.ts";
 import type { Schedule, ScheduleDocument } from "./schedule.ts";
-import type { Trigger, TriggerDocument } from "./trigger.ts";
+import type { JobTrigger, TriggerDocument } from "./trigger.ts";
 
 export type CatchUp = "skip" | "latest" | "all";
 export type Overlap = "skip" | "queue" | "allow" | "replace";
@@ -91,7 +91,7 @@ export interface Job {
   schedule: Schedule | undefined;
   timezone: string;
   /** What sets it off besides its schedule (W7). */
-  on: readonly Trigger[];
+  on: readonly JobTrigger[];
   work: Work;
   deliver: readonly TargetSelector[];
   onFailure: readonly TargetSelector[];

@@ -35,6 +35,8 @@ export interface TriggerLedger {
     now: Instant;
     decide: DecideEvent;
   }): Promise<FireAnswer>;
+  /** Which of these keys stand for events that are remembered. */
+  knownEvents(keys: readonly string[]): Promise<ReadonlySet<string>>;
   triggerEvent(id: string): Promise<TriggerEvent | undefined>;
   /** Empties events whose runs are gone and forgets those received before this instant that have none. */
   forgetEvents(request: { before: Instant; limit: number }): Promise<void>;

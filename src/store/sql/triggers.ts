@@ -17,6 +17,7 @@ import { type Store, type Transaction, write } from "./store.ts";
 import { readViews } from "./views.ts";
 
 const JOB_ID: Columns = { jobId: "text" };
+const KEY: Columns = { key: "text" };
 
 /** SQL: no run that this event set off is left. */
 const HAS_NO_RUN = `NOT EXISTS (SELECT 1 FROM "runs" AS r WHERE r."eventId" = "triggerEvents"."id")`;
@@ -26,6 +27,7 @@ export function triggerPart(store: Store): TriggerLedger {
   return {
     triggeredJobs: () => readTriggered(store),
     fireEvent: (request) => fireEvent(store, request),
+    knownEvents: (keys) => knownEvents(store, keys),
     triggerEvent: (id) => triggerEvent(store, id),
     forgetEvents: (request) => forgetEvents(store, request),
   };
@@ -137,6 +139,19 @@ function eventRow(
     return { ...row, state: "skipped", reason: decision.reason, effects: "external", finishedAt: now };
   const { effects, isExclusive, startBy, traits } = decision;
   return { ...row, ...traits, state: "queued", effects, isExclusive, startBy };
+}
+
+async function knownEvents(store: Store, keys: readonly string[]): Promise<ReadonlySet<string>> {
+  if (keys.length === 0) return new Set();
+  const rows = store.dialect.encodeRows(
+    KEY,
+    keys.map((key) => ({ key })),
+  );
+  const found = await reader(store).all(
+    `SELECT e."key" FROM ${store.dialect.rows("x", KEY)} JOIN "triggerEvents" AS e ON e."key" = x."key"`,
+    [rows],
+  );
+  return new Set(found.map((row) => String(row.key)));
 }
 
 async function triggerEvent(store: Store, id: string): Promise<TriggerEvent | undefined> {

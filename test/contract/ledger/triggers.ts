@@ -44,6 +44,19 @@ export function triggerRules(open: () => Promise<Bench>): void {
     expect(await ledger.triggerEvent("event-2")).toBeUndefined();
   });
 
+  test("W7: many keys are asked for at once; only those that are remembered come back", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    await define(ledger, bench, "job-a", { slot: undefined });
+    await fire(ledger, bench, {});
+    const many = Array.from({ length: 2_000 }, (_, index) => `watch/in/${index}`);
+
+    expect(await ledger.knownEvents([...many, "webhook/deploy/k-1"])).toEqual(
+      new Set(["webhook/deploy/k-1"]),
+    );
+    expect(await ledger.knownEvents([])).toEqual(new Set());
+  });
+
   test("L2: a repeated event starts nothing, whatever jobs listen by then; the same key with other data is refused", async () => {
     const bench = await open();
     const ledger = await bench.open();
