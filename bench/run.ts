@@ -4,6 +4,7 @@ import { cpus, totalmem } from "node:os";
 import { agentRuns } from "./agent-runs.ts";
 import { agents } from "./agents.ts";
 import { burst } from "./burst.ts";
+import { delivery } from "./delivery.ts";
 import { environments } from "./environments.ts";
 import { executors } from "./executors.ts";
 import { guard } from "./guard.ts";
@@ -27,6 +28,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   agents,
   agentRuns,
   guard,
+  delivery,
   environments,
   models,
   executors,

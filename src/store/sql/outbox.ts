@@ -7,15 +7,13 @@ import { columnList, DELIVERY, decode } from "./codecs.ts";
 import type { Columns } from "./columns.ts";
 import type { Row } from "./connection.ts";
 import { listDeliveries } from "./lists.ts";
+import { queuedHeads } from "./outbox-heads.ts";
 import { insertDeliveries } from "./outbox-rows.ts";
 import { findDelivery } from "./reading.ts";
 import { leaseClock, leaseExpired, type Store, type Transaction, write } from "./store.ts";
 
 const DELIVERY_ID: Columns = { deliveryId: "text" };
 const NODE: Columns = { nodeId: "text" };
-/** SQL: no older row of the same target is unfinished (O2). */
-const IS_HEAD = `NOT EXISTS (SELECT 1 FROM "deliveries" AS o WHERE o."targetText" = d."targetText" AND o."sequence" < d."sequence" AND o."state" IN ('queued','sending'))`;
-
 /** SQL with two parameters: now and the lease of a text. */
 const LEASE_END = `CAST(? AS BIGINT) + CAST(? AS BIGINT) * CASE WHEN "deliveries"."mediaFile" IS NULL THEN 1 ELSE ${MEDIA_LEASE_FACTOR} END`;
 
@@ -63,8 +61,7 @@ async function takeDeliveries(
   const { nodeId, now, leaseMs, limit } = request;
   return write(store, async (tx) => {
     const rows = await tx.all(
-      `SELECT ${columnList(DELIVERY, "d")} FROM "deliveries" AS d WHERE d."state" = 'queued' AND d."nextAttemptAt" <= ?
-         AND ${IS_HEAD}
+      `${queuedHeads(columnList(DELIVERY, "d"), tx.dialect)} AND d."nextAttemptAt" <= ?
        ORDER BY d."sequence" LIMIT ?${tx.dialect.skipLocked("d")}`,
       [now, limit],
     );
@@ -259,8 +256,6 @@ async function knownMediaFiles(
 }
 
 async function nextDeliveryAt(store: Store): Promise<Instant | undefined> {
-  const row = await store.connection.get(
-    `SELECT min(d."nextAttemptAt") AS "at" FROM "deliveries" AS d WHERE d."state" = 'queued' AND ${IS_HEAD}`,
-  );
+  const row = await store.connection.get(queuedHeads(`min(d."nextAttemptAt") AS "at"`, store.dialect));
   return typeof row?.at === "number" ? row.at : undefined;
 }
