@@ -70,7 +70,7 @@ function taskArbitrary(index: number, size: number): fc.Arbitrary<TaskDocument> 
       continueOn: fc.record({
         failure: fc.boolean(),
         skipped: fc.boolean(),
-        exitCodes: fc.constantFrom([], [3]),
+        exitCodes: fc.constantFrom<number[]>([], [3]),
       }),
     })
     .map(({ when, fallbackOn, ...task }) => {
