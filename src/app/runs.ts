@@ -12,6 +12,7 @@ import { jobState, type RunDocument, runDocument } from "./documents.ts";
 import { type ExplainFacts, type Explanation, explainRun, liveOther } from "./explain.ts";
 import { isUp } from "./nodes.ts";
 import { unitOf } from "./run-names.ts";
+import { runTimes } from "./run-times.ts";
 import { traitsOf } from "./run-traits.ts";
 import type { RunShowDocument, TurnDocument } from "./turn-documents.ts";
 
@@ -63,18 +64,22 @@ export async function newestAttempt(context: Context, idOrPrefix: string): Promi
   return (await context.ledger.attempts(run.dedupeKey)).at(-1) ?? run;
 }
 
-/** One run with its deliveries and resolutions, and an agent's turns. */
+/** What tells a run's times comes before what it says. */
+const FIRST_EVENTS = 200;
+
+/** One run with its deliveries and resolutions, an agent's turns, and where its time went. */
 export async function showRun(context: Context, idOrPrefix: string): Promise<RunShowDocument> {
   const run = await findRun(context, idOrPrefix);
-  const [document, turns, event] = await Promise.all([
+  const [document, turns, event, events] = await Promise.all([
     documentOf(context, run),
     turnsOfRun(context, run),
     shownEvent(context, run),
+    context.ledger.events({ runId: run.id, limit: FIRST_EVENTS }),
   ]);
   const { outputFile } = run;
   const isKept = turns.length > 0 && outputFile !== undefined;
   const trajectoryFile = isKept ? besideName(outputFile, "trajectory") : null;
-  return { ...document, turns, trajectoryFile, event };
+  return { ...document, turns, trajectoryFile, event, times: runTimes(run, events) };
 }
 
 /** As people may see it (law 7). */

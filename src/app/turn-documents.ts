@@ -2,6 +2,7 @@
 
 import type { TriggerEventDocument } from "../records/trigger.ts";
 import type { RunDocument } from "./documents.ts";
+import type { RunTimes } from "./run-times.ts";
 
 /** One turn of an agent: what it said, the tools it called, what the model calls took. */
 export interface TurnDocument {
@@ -38,4 +39,6 @@ export type RunShowDocument = RunDocument & {
   turns: TurnDocument[];
   trajectoryFile: string | null;
   event: TriggerEventDocument | null;
+  /** Where its time went, to the millisecond. */
+  times: RunTimes;
 };

@@ -1,6 +1,7 @@
 // `run list | show | tree | explain`.
 
 import type { RunDocument } from "../app/documents.ts";
+import type { RunTimes } from "../app/run-times.ts";
 import { explain as explainUseCase, listRuns, type RunTreeDocument, runTree, showRun } from "../app/runs.ts";
 import type { RunShowDocument } from "../app/turn-documents.ts";
 import { RUN_STATES } from "../records/run.ts";
@@ -69,6 +70,7 @@ function runText(run: RunShowDocument): string {
     ["waits", run.state === "waiting" || run.state === "queued" ? `until ${run.readyAt}` : null],
     ["started", run.startedAt && `${run.startedAt}, ${latenessOf(run)}`],
     ["finished", run.finishedAt && `${run.finishedAt}, after ${duration(run.durationMs)}`],
+    ["times", timesText(run.times)],
     ["node", run.owner],
     ["outcome", run.outcome && describeOutcome(run.outcome)],
     ["usage", usageText(run.usage)],
@@ -87,6 +89,18 @@ function runText(run: RunShowDocument): string {
   const facts = known.map(([name, value]) => `${name.padEnd(9)} ${value}`);
   const turns = turnLines(run.turns);
   return [...facts, ...(turns.length > 0 ? ["", ...turns] : [])].join("\n");
+}
+
+/** `queued 3 ms · waited for resources 1.2 s · claimed 2 ms · ran 31 ms`. */
+function timesText(times: RunTimes): string {
+  const parts: [string, number | null][] = [
+    ["delayed", times.delayedMs || null],
+    ["queued", times.queuedMs],
+    ["waited for resources", times.waitedForResourcesMs || null],
+    ["claimed", times.claimedMs],
+    ["ran", times.ranMs],
+  ];
+  return parts.flatMap(([name, ms]) => (ms === null ? [] : [`${name} ${duration(ms)}`])).join(" · ");
 }
 
 export const tree: RunCommand = async ({ args: [id = ""], io, open }) => {

@@ -4,6 +4,7 @@ import * as z from "zod/mini";
 import type { AuditDocument, AuditFindingDocument } from "../../app/audit.ts";
 import type { DeliveryDocument, DeliverySummary, EventDocument, RunDocument } from "../../app/documents.ts";
 import type { Explanation } from "../../app/explain.ts";
+import type { RunTimes } from "../../app/run-times.ts";
 import type { RunTreeDocument } from "../../app/runs.ts";
 import type { RunShowDocument, TurnDocument } from "../../app/turn-documents.ts";
 import type { Media } from "../../records/media.ts";
@@ -198,12 +199,24 @@ const triggerEventSchema = z.strictObject({
   data: z.unknown(),
 }) satisfies z.ZodMiniType<TriggerEventDocument>;
 
+/** Where a run's time went. */
+const runTimesSchema = z.strictObject({
+  waitingSince: orNull(instant()),
+  claimedAt: orNull(instant()),
+  delayedMs: z.number(),
+  queuedMs: orNull(z.number()),
+  waitedForResourcesMs: orNull(z.number()),
+  claimedMs: orNull(z.number()),
+  ranMs: orNull(z.number()),
+}) satisfies z.ZodMiniType<RunTimes>;
+
 /** One run whole: an agent's turns and where its conversation is kept. */
 export const runShowSchema = z.strictObject({
   ...runShape,
   turns: z.array(turnSchema),
   trajectoryFile: orNull(z.string()),
   event: orNull(triggerEventSchema),
+  times: runTimesSchema,
 }) satisfies z.ZodMiniType<RunShowDocument>;
 
 /** A run with everything below it. */

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { addJob } from "../../../src/app/jobs.ts";
 import { readResources } from "../../../src/app/resources/resource-documents.ts";
-import { explain } from "../../../src/app/runs.ts";
+import { explain, showRun } from "../../../src/app/runs.ts";
 import { submitTask } from "../../../src/app/workflows/submit.ts";
 import { defineExecutor } from "../../../src/orchestrate/executors/define-executor.ts";
 import { BARE_ENV } from "../../support/home.ts";
@@ -95,5 +95,12 @@ test("a task that waits for a GPU: run explain and executor resources name what 
 
   call.end("done");
   expect(await bench.ended(waiting.id)).toMatchObject({ state: "succeeded" });
+  const { times, createdAt, startedAt, finishedAt } = await showRun(context, waiting.id);
+  expect(times.waitedForResourcesMs).toBeGreaterThan(0);
+  const parts = [times.delayedMs, times.queuedMs, times.waitedForResourcesMs, times.claimedMs, times.ranMs];
+  expect(parts.every((ms) => ms !== null && ms >= 0)).toBe(true);
+  const sum = parts.reduce<number>((total, ms) => total + (ms ?? 0), 0);
+  expect(sum).toBe(Date.parse(finishedAt ?? "") - Date.parse(createdAt));
+  expect(Date.parse(times.claimedAt ?? "")).toBeLessThanOrEqual(Date.parse(startedAt ?? ""));
   expect((await readResources(context)).machines[0]?.held).toEqual([]);
 });
