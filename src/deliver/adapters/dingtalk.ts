@@ -6,12 +6,12 @@
 //         form; final are 310000 (keyword, signature, address), 400013 and 400101–400106 (group or robot gone or stopped).
 
 import { createHmac } from "node:crypto";
-import { type Instant, MINUTE } from "../../kernel/time.ts";
+import { MINUTE } from "../../kernel/time.ts";
 import type { PlatformConfigs } from "../../records/deliver-config.ts";
 import type { Adapter, SendRequest } from "../../records/delivery.ts";
 import { ANY_ID, hookAddress } from "../platforms/address.ts";
 import { numberAt, type PlatformDeps, textAt, utf8Length } from "../platforms/ask.ts";
-import type { Judge, Verdict } from "../platforms/judge.ts";
+import { type CodedAnswers, codedJudge } from "../platforms/judge.ts";
 import { sendHook } from "../platforms/send-hook.ts";
 import {
   hookFor,
@@ -62,7 +62,7 @@ export function makeDingTalkAdapter(
           marked: bodyOf(request),
           plain: () => ({ msgtype: "text", text: { content: toPlain(request.body, { allowMentions }) }, at }),
           isFormRefused: ({ json }) => BAD_FORM.has(numberAt(json, "errcode") ?? 0),
-          judge: judge(now),
+          judge: codedJudge(ANSWERS, now),
         },
         signal,
       );
@@ -70,20 +70,12 @@ export function makeDingTalkAdapter(
   };
 }
 
-function judge(now: Instant): Judge {
-  return {
-    repeatability: "blind",
-    now,
-    receipt: ({ json }) => (numberAt(json, "errcode") === 0 ? { note: "errcode 0" } : undefined),
-    error: ({ json, text }) => textAt(json, "errmsg") ?? text,
-    verdict: ({ json }): Verdict | undefined => {
-      const code = numberAt(json, "errcode");
-      if (code === undefined) return undefined;
-      if (TOO_OFTEN.has(code)) return { kind: "retry", afterMs: REST_MS };
-      return { kind: code === BUSY ? "retry" : "refused" };
-    },
-  };
-}
+const ANSWERS: CodedAnswers = {
+  name: "errcode",
+  codeOf: ({ json }) => numberAt(json, "errcode"),
+  error: ({ json, text }) => textAt(json, "errmsg") ?? text,
+  waitOf: (code) => (TOO_OFTEN.has(code) ? REST_MS : code === BUSY ? "later" : undefined),
+};
 
 /** What the list of chats shows. */
 export function titleOf(body: string): string {

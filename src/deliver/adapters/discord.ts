@@ -19,7 +19,7 @@ import {
   type Question,
   textAt,
 } from "../platforms/ask.ts";
-import { type Judge, judgeAnswer, secondsMs } from "../platforms/judge.ts";
+import { idAt, type Judge, judgeAnswer, secondsMs } from "../platforms/judge.ts";
 import { multipart } from "../platforms/multipart.ts";
 import { hookFor, hooksOf, type Settings, whyUnusable } from "../platforms/settings.ts";
 import { asPlain, sendVariants, toChat, type Variant, withThreadNote } from "../platforms/variants.ts";
@@ -162,10 +162,7 @@ function judge({ clock }: PlatformDeps): Judge {
   return {
     repeatability: "probe",
     now: clock.now(),
-    receipt: ({ json }) => {
-      const id = textAt(json, "id");
-      return id === undefined ? undefined : { id };
-    },
+    receipt: idAt("id"),
     error: ({ json }) => textAt(json, "message"),
     verdict: ({ status, json }) =>
       status === 429 ? { kind: "retry", afterMs: secondsMs(numberAt(json, "retry_after")) } : undefined,

@@ -11,7 +11,7 @@ import type { PlatformConfigs } from "../../records/deliver-config.ts";
 import type { Adapter, SendRequest } from "../../records/delivery.ts";
 import { ANY_ID, hookAddress } from "../platforms/address.ts";
 import { numberAt, type PlatformDeps, type PlatformReply, textAt, utf8Length } from "../platforms/ask.ts";
-import type { Judge, Verdict } from "../platforms/judge.ts";
+import { type CodedAnswers, codedJudge } from "../platforms/judge.ts";
 import { sendHook } from "../platforms/send-hook.ts";
 import { hookFor, hooksOf, type Settings, whyNoHook, whyUnusable } from "../platforms/settings.ts";
 import { toMarkdownDialect } from "../rendering/markdown-dialects.ts";
@@ -64,7 +64,7 @@ export function makeFeishuAdapter(
           marked: { ...signed, ...bodyOf(request) },
           plain: () => ({ ...signed, msg_type: "text", content: { text } }),
           isFormRefused: (reply) => !isTooOften(reply) && BAD_FORM.has(codeOf(reply) ?? 0),
-          judge: judge(now),
+          judge: codedJudge(ANSWERS, now),
         },
         signal,
       );
@@ -72,18 +72,12 @@ export function makeFeishuAdapter(
   };
 }
 
-function judge(now: Instant): Judge {
-  return {
-    repeatability: "blind",
-    now,
-    receipt: (reply) => (codeOf(reply) === 0 ? { note: "code 0" } : undefined),
-    error: ({ json, text }) => textAt(json, "msg") ?? text,
-    verdict: (reply): Verdict | undefined => {
-      if (codeOf(reply) === undefined) return undefined;
-      return isTooOften(reply) ? { kind: "retry", afterMs: MINUTE } : { kind: "refused" };
-    },
-  };
-}
+const ANSWERS: CodedAnswers = {
+  name: "code",
+  codeOf,
+  error: ({ json, text }) => textAt(json, "msg") ?? text,
+  waitOf: (_code, reply) => (isTooOften(reply) ? MINUTE : undefined),
+};
 
 function isTooOften(reply: PlatformReply): boolean {
   return codeOf(reply) === TOO_OFTEN || /too many request/i.test(textAt(reply.json, "msg") ?? "");

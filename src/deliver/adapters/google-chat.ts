@@ -10,6 +10,7 @@ import type { PlatformConfigs } from "../../records/deliver-config.ts";
 import type { Adapter, SendRequest } from "../../records/delivery.ts";
 import { ANY_ID, hookAddress } from "../platforms/address.ts";
 import { type PlatformDeps, textAt } from "../platforms/ask.ts";
+import { idAt } from "../platforms/judge.ts";
 import { sendHook } from "../platforms/send-hook.ts";
 import { hookFor, hooksOf, type Settings, whyNoHook, whyUnusable } from "../platforms/settings.ts";
 import { breakBrackets } from "../rendering/mentions.ts";
@@ -59,10 +60,7 @@ export function makeGoogleChatAdapter(
           judge: {
             repeatability: "blind",
             now: deps.clock.now(),
-            receipt: ({ json }) => {
-              const id = textAt(json, "name");
-              return id === undefined ? undefined : { id };
-            },
+            receipt: idAt("name"),
             error: ({ json, text }) => textAt(json, "error", "message") ?? text,
           },
         },

@@ -7,6 +7,7 @@ import type { PlatformConfigs } from "../../records/deliver-config.ts";
 import type { Adapter, SendRequest } from "../../records/delivery.ts";
 import { ANY_ID, chatAddress } from "../platforms/address.ts";
 import { below, type PlatformDeps, textAt } from "../platforms/ask.ts";
+import { idAt } from "../platforms/judge.ts";
 import { sendHook } from "../platforms/send-hook.ts";
 import { type Settings, whyUnusable } from "../platforms/settings.ts";
 import { toMarkdownDialect } from "../rendering/markdown-dialects.ts";
@@ -49,10 +50,7 @@ export function makeGotifyAdapter(
           judge: {
             repeatability: "blind",
             now: deps.clock.now(),
-            receipt: ({ json }) => {
-              const id = textAt(json, "id");
-              return id === undefined ? undefined : { id };
-            },
+            receipt: idAt("id"),
             error: ({ json, text }) => textAt(json, "errorDescription") ?? text,
           },
         },

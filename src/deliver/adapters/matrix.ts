@@ -19,7 +19,7 @@ import {
   textAt,
   utf8Length,
 } from "../platforms/ask.ts";
-import { type Judge, judgeAnswer, type Verdict } from "../platforms/judge.ts";
+import { idAt, type Judge, judgeAnswer, type Verdict } from "../platforms/judge.ts";
 import { fileBody } from "../platforms/multipart.ts";
 import { type Settings, whyUnusable } from "../platforms/settings.ts";
 import { asPlain, sendVariants, toChat, type Variant, withThreadNote } from "../platforms/variants.ts";
@@ -170,10 +170,7 @@ function judge({ clock }: PlatformDeps): Judge {
   return {
     repeatability: "idempotent",
     now: clock.now(),
-    receipt: ({ json }) => {
-      const id = textAt(json, "event_id");
-      return id === undefined ? undefined : { id };
-    },
+    receipt: idAt("event_id"),
     error: ({ json, text }) => {
       const code = textAt(json, "errcode");
       return code === undefined ? text : `${code}: ${textAt(json, "error") ?? ""}`;

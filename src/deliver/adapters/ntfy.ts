@@ -16,7 +16,7 @@ import {
   textAt,
   utf8Length,
 } from "../platforms/ask.ts";
-import { judgeAnswer } from "../platforms/judge.ts";
+import { idAt, judgeAnswer } from "../platforms/judge.ts";
 import { fileBody } from "../platforms/multipart.ts";
 import type { Settings } from "../platforms/settings.ts";
 import { toPlain } from "../rendering/plain.ts";
@@ -57,10 +57,7 @@ export function makeNtfyAdapter(deps: PlatformDeps, settings: Settings<PlatformC
       return judgeAnswer(answer, {
         repeatability: "blind",
         now: deps.clock.now(),
-        receipt: ({ json }) => {
-          const id = textAt(json, "id");
-          return id === undefined ? undefined : { id };
-        },
+        receipt: idAt("id"),
         error: ({ json, text }) => textAt(json, "error") ?? text,
       });
     },

@@ -16,7 +16,7 @@ import {
   type PlatformReply,
   textAt,
 } from "../platforms/ask.ts";
-import { type Judge, judgeAnswer, secondsMs } from "../platforms/judge.ts";
+import { idAt, type Judge, judgeAnswer, secondsMs } from "../platforms/judge.ts";
 import { multipart } from "../platforms/multipart.ts";
 import { type Settings, whyUnusable } from "../platforms/settings.ts";
 import {
@@ -133,10 +133,7 @@ function judge({ clock }: PlatformDeps): Judge {
   return {
     repeatability: "blind",
     now: clock.now(),
-    receipt: ({ json }) => {
-      const id = textAt(json, "result", "message_id");
-      return id === undefined ? undefined : { id };
-    },
+    receipt: idAt("result", "message_id"),
     error: ({ json }) => textAt(json, "description"),
     verdict: ({ json, status }) =>
       status === 429

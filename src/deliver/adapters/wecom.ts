@@ -6,12 +6,12 @@
 
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { type Instant, MINUTE } from "../../kernel/time.ts";
+import { MINUTE } from "../../kernel/time.ts";
 import type { PlatformConfigs } from "../../records/deliver-config.ts";
 import type { Adapter, SendRequest, SentMedia } from "../../records/delivery.ts";
 import { ANY_ID, hookAddress } from "../platforms/address.ts";
 import { numberAt, type PlatformDeps, textAt, utf8Length } from "../platforms/ask.ts";
-import type { Judge, Verdict } from "../platforms/judge.ts";
+import { type CodedAnswers, codedJudge } from "../platforms/judge.ts";
 import { sendHook } from "../platforms/send-hook.ts";
 import { hookFor, hooksOf, type Settings, whyNoHook, whyUnusable } from "../platforms/settings.ts";
 import { toMarkdownDialect } from "../rendering/markdown-dialects.ts";
@@ -57,7 +57,7 @@ export function makeWeComAdapter(deps: PlatformDeps, settings: Settings<Platform
           marked: request.media ? await pictureOf(request.media) : bodyOf(request),
           plain: hasPlain ? () => ({ msgtype: "text", text: { content } }) : undefined,
           isFormRefused: ({ json }) => BAD_FORM.has(numberAt(json, "errcode") ?? 0),
-          judge: judge(deps.clock.now()),
+          judge: codedJudge(ANSWERS, deps.clock.now()),
         },
         signal,
       );
@@ -65,20 +65,12 @@ export function makeWeComAdapter(deps: PlatformDeps, settings: Settings<Platform
   };
 }
 
-function judge(now: Instant): Judge {
-  return {
-    repeatability: "blind",
-    now,
-    receipt: ({ json }) => (numberAt(json, "errcode") === 0 ? { note: "errcode 0" } : undefined),
-    error: ({ json, text }) => textAt(json, "errmsg") ?? text,
-    verdict: ({ json }): Verdict | undefined => {
-      const code = numberAt(json, "errcode");
-      if (code === undefined) return undefined;
-      if (TOO_OFTEN.has(code)) return { kind: "retry", afterMs: MINUTE };
-      return { kind: code === BUSY ? "retry" : "refused" };
-    },
-  };
-}
+const ANSWERS: CodedAnswers = {
+  name: "errcode",
+  codeOf: ({ json }) => numberAt(json, "errcode"),
+  error: ({ json, text }) => textAt(json, "errmsg") ?? text,
+  waitOf: (code) => (TOO_OFTEN.has(code) ? MINUTE : code === BUSY ? "later" : undefined),
+};
 
 async function pictureOf({ path }: SentMedia) {
   const bytes = await readFile(path);

@@ -7,7 +7,7 @@
 import { retryAfterMs } from "../../kernel/retry-after.ts";
 import { type Instant, SECOND } from "../../kernel/time.ts";
 import type { Receipt, Repeatability, SendResult } from "../../records/delivery.ts";
-import type { PlatformAnswer, PlatformReply } from "./ask.ts";
+import { type PlatformAnswer, type PlatformReply, textAt } from "./ask.ts";
 
 const MAX_ERROR = 500;
 
@@ -23,6 +23,41 @@ export interface Judge {
 }
 
 export type Verdict = { kind: "refused" | "unknown" } | { kind: "retry"; afterMs?: number | undefined };
+
+/** The id at a path of a reply's JSON, as evidence. */
+export function idAt(...path: (string | number)[]): Judge["receipt"] {
+  return ({ json }) => {
+    const id = textAt(json, ...path);
+    return id === undefined ? undefined : { id };
+  };
+}
+
+/** A platform that answers everything with a code of its own, whatever the status: 0 is the receipt, which has no id. */
+export interface CodedAnswers {
+  /** How it calls the code. */
+  name: string;
+  codeOf(reply: PlatformReply): number | undefined;
+  error(reply: PlatformReply): string | undefined;
+  /** How long this code means to wait, ms; `later` = it does not say; undefined = it is final. */
+  waitOf(code: number, reply: PlatformReply): number | "later" | undefined;
+}
+
+/** Its answers as every `blind` platform's. */
+export function codedJudge({ name, codeOf, error, waitOf }: CodedAnswers, now: Instant): Judge {
+  return {
+    repeatability: "blind",
+    now,
+    receipt: (reply) => (codeOf(reply) === 0 ? { note: `${name} 0` } : undefined),
+    error,
+    verdict: (reply) => {
+      const code = codeOf(reply);
+      if (code === undefined) return undefined;
+      const wait = waitOf(code, reply);
+      if (wait === undefined) return { kind: "refused" };
+      return { kind: "retry", ...(wait !== "later" && { afterMs: wait }) };
+    },
+  };
+}
 
 /** Never throws. */
 export function judgeAnswer(answer: PlatformAnswer, judge: Judge): SendResult {
