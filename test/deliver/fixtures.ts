@@ -125,3 +125,17 @@ export function deliveryRow(changes: Partial<Delivery> = {}): Delivery {
     ...changes,
   };
 }
+
+export function requestTo(target: Omit<Target, "text">, changes: Partial<SendRequest> = {}): SendRequest {
+  return {
+    target: { text: `${target.platform}:${target.chat ?? target.url ?? ""}`, ...target },
+    body: "**disk** is at 91 % & rising",
+    idempotencyKey: "a1b2c3d4e5f6a1b2c3d4e5f6a1b2c3d4e5f6a1b2",
+    kind: "result",
+    jobId: "disk-watch",
+    runId: "run-1",
+    createdAt: START,
+    attempt: 1,
+    ...changes,
+  };
+}

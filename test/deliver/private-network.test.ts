@@ -6,7 +6,7 @@ import { makeWebhookAdapter, type WebhookOptions } from "../../src/deliver/adapt
 import { isPublicAddress, makeAllowAddress } from "../../src/kernel/private-addresses.ts";
 import type { SendResult } from "../../src/records/delivery.ts";
 import { manualClock } from "../support/clock.ts";
-import { START } from "./fixtures.ts";
+import { requestTo, START } from "./fixtures.ts";
 import { serve } from "./loopback.ts";
 
 const clock = manualClock(START);
@@ -17,16 +17,10 @@ function send(
   target: { url?: string; chat?: string },
   options: Partial<WebhookOptions> = {},
 ): Promise<SendResult> {
-  const request = {
-    target: { platform: "webhook", text: "webhook:x", ...target },
-    body: "disk 91 %",
-    idempotencyKey: "a1b2c3d4",
-    kind: "result",
-    jobId: "disk-watch",
-    runId: "run-1",
-    createdAt: START,
-    attempt: 1,
-  } as const;
+  const request = requestTo(
+    { platform: "webhook", ...target },
+    { body: "disk 91 %", idempotencyKey: "a1b2c3d4" },
+  );
   return makeWebhookAdapter({ clock, ...options }).send(request, new AbortController().signal);
 }
 

@@ -6,7 +6,7 @@ import { makeWebhookAdapter, type WebhookOptions } from "../../src/deliver/adapt
 import { isFault } from "../../src/kernel/errors.ts";
 import type { SendRequest, Target } from "../../src/records/delivery.ts";
 import { manualClock } from "../support/clock.ts";
-import { START } from "./fixtures.ts";
+import { requestTo, START } from "./fixtures.ts";
 import { deadPort, serve } from "./loopback.ts";
 
 const clock = manualClock(START);
@@ -16,19 +16,11 @@ function adapter(options: Partial<WebhookOptions> = {}) {
   return makeWebhookAdapter({ clock, allowPrivate: ["127.0.0.1"], ...options });
 }
 
-function request(target: Partial<Target>, changes: Partial<SendRequest> = {}): SendRequest {
-  return {
-    target: { platform: "webhook", text: `webhook:${target.url ?? target.chat}`, ...target },
-    body: "disk 91 %",
-    idempotencyKey: "a1b2c3d4",
-    kind: "result",
-    jobId: "disk-watch",
-    runId: "run-1",
-    createdAt: START,
-    attempt: 1,
-    ...changes,
-  };
-}
+const request = (target: Partial<Target>, changes: Partial<SendRequest> = {}) =>
+  requestTo(
+    { platform: "webhook", ...target },
+    { body: "disk 91 %", idempotencyKey: "a1b2c3d4", ...changes },
+  );
 
 /** Independent of our code: the recipe of the Standard Webhooks specification. */
 function verify(secret: string, headers: Record<string, unknown>, body: string): boolean {

@@ -111,28 +111,35 @@ describe("every platform, in its own words", () => {
     },
   );
 
-  test.each(CASES)("O3, %s: what follows a cut is what its adapter declares", async (_name, one) => {
-    const asked: string[] = [];
-    const server = await serve((response, { socket }, { method, path }) => {
-      if (method !== "GET") return void socket.destroy();
-      asked.push(path ?? "");
-      response.end("[]");
-    });
-    const adapter = one.adapter(new URL(server.url).origin);
-    const { repeatability } = adapter;
-    const target = { platform: adapter.platform, ...one.target, text: adapter.platform };
-    const row = deliveryRow({ target, repeatability });
+  test.each(CASES)(
+    "O3 (hermes#58818), %s: what follows a cut is what its adapter declares",
+    async (_name, one) => {
+      const asked: string[] = [];
+      const server = await serve((response, { socket }, { method, path }) => {
+        if (method !== "GET") return void socket.destroy();
+        asked.push(path ?? "");
+        response.end("[]");
+      });
+      const adapter = one.adapter(new URL(server.url).origin);
+      const { repeatability } = adapter;
+      const target = { platform: adapter.platform, ...one.target, text: adapter.platform };
+      const row = deliveryRow({ target, repeatability });
 
-    const result = await sendRow({ adapters: adapterTable([adapter]), clock, root: "/", redact }, row, never);
-    const { kind } = decideTry(row, result, { now: START, random: 0.5 });
+      const result = await sendRow(
+        { adapters: adapterTable([adapter]), clock, root: "/", redact },
+        row,
+        never,
+      );
+      const { kind } = decideTry(row, result, { now: START, random: 0.5 });
 
-    const posts = server.received.filter(({ method }) => method !== "GET");
-    expect(posts, "sent once within a try").toHaveLength(1);
-    // Only Discord's bot can be asked; its webhook's messages cannot.
-    const canAsk = repeatability === "probe" && !row.target.chat?.startsWith("default");
-    expect(asked).toHaveLength(canAsk ? 1 : 0);
-    expect(kind).toBe(repeatability === "idempotent" || canAsk ? "retry" : "unknown");
-  });
+      const posts = server.received.filter(({ method }) => method !== "GET");
+      expect(posts, "sent once within a try").toHaveLength(1);
+      // Only Discord's bot can be asked; its webhook's messages cannot.
+      const canAsk = repeatability === "probe" && !row.target.chat?.startsWith("default");
+      expect(asked).toHaveLength(canAsk ? 1 : 0);
+      expect(kind).toBe(repeatability === "idempotent" || canAsk ? "retry" : "unknown");
+    },
+  );
 });
 
 /** What rings everybody somewhere; `ada@all.example` is no mention. */

@@ -2,9 +2,11 @@
 
 import { makeAdapters, type PlatformSettings } from "../../../src/deliver/adapters/index.ts";
 import { makeAllowAddress } from "../../../src/kernel/private-addresses.ts";
-import type { Adapter, SendRequest, Target } from "../../../src/records/delivery.ts";
+import type { Adapter } from "../../../src/records/delivery.ts";
 import { manualClock } from "../../support/clock.ts";
 import { START } from "../fixtures.ts";
+
+export { requestTo } from "../fixtures.ts";
 
 export const clock = manualClock(START);
 export const never = new AbortController().signal;
@@ -22,18 +24,4 @@ export function platform<Name extends keyof PlatformSettings>(
     command: { env: { PATH: process.env.PATH ?? "" } },
   });
   return adapters.get(name)!;
-}
-
-export function requestTo(target: Omit<Target, "text">, changes: Partial<SendRequest> = {}): SendRequest {
-  return {
-    target: { text: `${target.platform}:${target.chat ?? target.url ?? ""}`, ...target },
-    body: "**disk** is at 91 % & rising",
-    idempotencyKey: "a1b2c3d4e5f6a1b2c3d4e5f6a1b2c3d4e5f6a1b2",
-    kind: "result",
-    jobId: "disk-watch",
-    runId: "run-1",
-    createdAt: START,
-    attempt: 1,
-    ...changes,
-  };
 }

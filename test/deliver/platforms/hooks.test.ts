@@ -205,14 +205,3 @@ describe("pushover", () => {
     expect((await send((await answering(429, { status: 0, errors: ["quota"] })).base)).kind).toBe("refused");
   });
 });
-
-test("58818: every platform's cut connection is unknown, and a refused one sent nothing", async () => {
-  const cutting = await serve((_response, { socket }) => void socket.destroy());
-  for (const name of ["teams", "googlechat", "feishu", "dingtalk", "wecom"] as const) {
-    const adapter = platform(name, { webhook: cutting.url });
-    expect((await adapter.send(requestTo({ platform: name, chat: "default" }), never)).kind, name).toBe(
-      "unknown",
-    );
-    expect(adapter.repeatability).toBe("blind");
-  }
-});
