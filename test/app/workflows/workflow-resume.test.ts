@@ -1,6 +1,7 @@
 // Going on: after a stop, in another node, from a task of an earlier run, and one after the other in a group.
 
 import { describe, expect, test } from "vitest";
+import { addJob, queueRun } from "../../../src/app/jobs.ts";
 import { resolveRun } from "../../../src/app/resolve-run.ts";
 import { findRun, runTree } from "../../../src/app/runs.ts";
 import { retryFromTask } from "../../../src/app/workflows/retry-run.ts";
@@ -151,4 +152,31 @@ tasks: [{id: a, executor: gate, timeout: 0, retry: 0}]
     (await gate.whenCalled(6)).end("e");
     expect(await bench.ended(young.id)).toMatchObject({ state: "succeeded" });
   });
+});
+
+test("G10: a file that changes under a run changes nothing of it; the next run is of the new one", async () => {
+  const gate = gated("gate", "idempotent");
+  const bench = await WorkflowBench.open([gate.executor]);
+  await bench.node();
+  const write = (word: string) =>
+    bench.write(
+      "line",
+      `tasks: [{id: a, executor: gate}, {id: b, executor: echo, params: {word: ${word}}, dependsOn: [a]}]
+outputs: {word: "{{ b.result.word }}"}
+`,
+    );
+  await write("old");
+  const context = { ...bench.context, executors: bench.executors };
+  await addJob(context, { id: "line", run: { workflow: { file: "line" } } });
+
+  const first = await queueRun(context, "line");
+  const call = await gate.whenCalled(1);
+  await write("new");
+  call.end("done");
+  const before = await bench.ended(first.id);
+  const second = await queueRun(context, "line");
+  (await gate.whenCalled(2)).end("done");
+
+  expect(before.outcome).toMatchObject({ result: { word: "old" } });
+  expect((await bench.ended(second.id)).outcome).toMatchObject({ result: { word: "new" } });
 });
