@@ -3,15 +3,19 @@
 import { readFileSync } from "node:fs";
 import { chooseHome } from "./app/choose-home.ts";
 import type { Context } from "./app/context.ts";
+import { parseDraft } from "./app/job-documents.ts";
+import type { JobEcho } from "./app/job-echo.ts";
+import { addJob as addChecked } from "./app/jobs.ts";
 import { startNode as startNodeOn } from "./app/node.ts";
 import type { NightshiftNode } from "./app/node-options.ts";
 import { openContext } from "./app/open-context.ts";
 import type { InProcessExecutor } from "./app/work.ts";
 import type { DefinedExecutor } from "./orchestrate/executors/define-executor.ts";
+import type { JobDocument } from "./records/job.ts";
 
 export type { Context } from "./app/context.ts";
 export type { JobShowDocument, RunDocument } from "./app/documents.ts";
-export { addJob, queueRun } from "./app/jobs.ts";
+export { queueRun } from "./app/jobs.ts";
 export type { NightshiftNode } from "./app/node-options.ts";
 export { previewSchedule, type SchedulePreview } from "./app/preview.ts";
 export { listRuns, showRun } from "./app/runs.ts";
@@ -57,6 +61,11 @@ export async function openHome(options: OpenHomeOptions = {}): Promise<Context> 
     version,
     ...(options.executors && { executors: options.executors }),
   });
+}
+
+/** Adds a job, held to the same form as a file is. Throws `job.invalid` and what else stands against it. */
+export async function addJob(context: Context, draft: JobDocument): Promise<JobEcho> {
+  return addChecked(context, parseDraft(draft));
 }
 
 /** Starts a node in this process; stop it before the context is closed. */

@@ -138,6 +138,7 @@ export function resolveDocument(
 }
 
 async function checkWork(context: Context, job: Job, options: CheckOptions): Promise<void> {
+  for (const trigger of job.on) if ("executor" in trigger) await checkTask(context, trigger);
   if (job.work.kind === "task") return checkTask(context, job.work);
   if (job.work.kind === "agent") return checkAgentWork(context, { job, agent: job.work.agent }, options);
   if (job.work.kind === "workflow") {
@@ -149,7 +150,10 @@ async function checkWork(context: Context, job: Job, options: CheckOptions): Pro
 }
 
 /** Loaded for tasks only. An embedding program that does tasks in its own way knows what it can do. */
-async function checkTask(context: Context, task: Extract<Job["work"], { kind: "task" }>): Promise<void> {
+async function checkTask(
+  context: Context,
+  task: { executor: string; params: Readonly<Record<string, unknown>> },
+): Promise<void> {
   if (context.work.task) return;
   const [{ requireTask }, { requirePossible }] = await Promise.all([
     import("./executors/require-task.ts"),

@@ -91,7 +91,9 @@ function isRootMismatch(issue: $ZodIssue): boolean {
 
 /** A wrong `kind` says that another branch was meant. */
 function weight(issues: readonly $ZodIssue[]): number {
-  return issues.length + (issues.some((issue) => issue.code === "invalid_value") ? 100 : 0);
+  const mistakes = issues.map((issue) => (issue.code === "unrecognized_keys" ? issue.keys.length : 1));
+  const isOther = issues.some((issue) => issue.code === "invalid_value");
+  return mistakes.reduce((sum, count) => sum + count, isOther ? 100 : 0);
 }
 
 function wordValue(issue: $ZodIssue, path: ValuePath, value: unknown): { what: string; hint: string } {

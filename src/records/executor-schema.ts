@@ -4,6 +4,7 @@
 // I2. Messages are `what; do this` (document-issues.ts).
 
 import * as z from "zod/mini";
+import { EXECUTOR_NAME, NOT_A_NAME } from "./executor-name.ts";
 import { agentObjectSchema, described, secretReference, targetsSchema, text } from "./job-schema.ts";
 import { resourcesSchema, secondsSchema, taskRetrySchema } from "./workflow-schema.ts";
 
@@ -108,11 +109,6 @@ const promiseShape = () => ({
   effects: z.optional(z.enum(["none", "idempotent", "external"])),
   version: z.optional(text()),
 });
-
-/** Letters, digits, `_`, `-` and `.`; a name is part of paths of the API. */
-export const EXECUTOR_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
-export const NOT_A_NAME =
-  "is no name of an executor; use letters, digits, _, - and ., beginning with a letter or digit, at most 64";
 
 const nameSchema = () => z.string().check(z.regex(EXECUTOR_NAME, NOT_A_NAME));
 

@@ -4,7 +4,8 @@
 // I2. Messages are `what; do this` (document-issues.ts).
 
 import * as z from "zod/mini";
-import { parseDuration, parseInstant } from "../kernel/time.ts";
+import { parseDuration, parseInstant, SECOND } from "../kernel/time.ts";
+import { EXECUTOR_NAME, NOT_A_NAME } from "./executor-name.ts";
 import { isFilePattern, isTopicFilter } from "./trigger.ts";
 
 /** Gives a schema the text an editor shows. */
@@ -194,9 +195,19 @@ const triggerForms = [
   }),
   z.strictObject({
     watch: text().check(
-      z.refine(isFilePattern, "is no path of files; write /data/in/*.csv, or /data/in/ for every file"),
+      z.refine(
+        isFilePattern,
+        "is no path of files; write /data/in/*.csv, or add every: 1m to ask the executor of that name",
+      ),
     ),
     settle: z.optional(durationSchema),
+  }),
+  z.strictObject({
+    watch: z.string().check(z.regex(EXECUTOR_NAME, NOT_A_NAME)),
+    every: durationSchema.check(
+      z.refine((text) => (parseDuration(text) ?? SECOND) >= SECOND, "is too often; write 1s or more"),
+    ),
+    params: z.optional(freeMap),
   }),
 ] as const;
 
@@ -219,7 +230,7 @@ export const jobSchema = z.strictObject({
   ),
   timezone: described("IANA zone of the schedule, e.g. Europe/Berlin.", z.optional(text())),
   on: described(
-    "What sets it off besides its schedule: {webhook: NAME}, {mqtt: TOPIC}, {watch: PATH}, or a list.",
+    "What sets it off besides its schedule: {webhook: NAME}, {mqtt: TOPIC}, {watch: PATH}, {watch: EXECUTOR, every: 1m}, or a list.",
     z.optional(z.union([...triggerForms, z.array(z.union(triggerForms))])),
   ),
   run: described("Exactly one kind of work: script, agent, workflow or task. A text is a script.", runSchema),

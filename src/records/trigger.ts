@@ -33,6 +33,12 @@ export type TriggerDocument =
       watch: string;
       /** How long a file must stay as it is. Default 2 s. */
       settle?: string | undefined;
+    }
+  | {
+      /** An executor that is asked again and again. */
+      watch: string;
+      every: string;
+      params?: Record<string, unknown> | undefined;
     };
 
 export type Qos = 0 | 1 | 2;
@@ -49,6 +55,7 @@ export type JobTrigger = Trigger &
         broker: { url: string; username: string | undefined; password: string | undefined } | undefined;
       }
     | { kind: "watch"; pattern: string; settleMs: number }
+    | { kind: "watch"; executor: string; params: Readonly<Record<string, unknown>>; everyMs: number }
   );
 
 const SETTLE_MS = 2 * SECOND;
@@ -82,6 +89,7 @@ export interface TriggerEventDocument {
 export function triggersOf(documents: readonly TriggerDocument[]): JobTrigger[] {
   return documents.map((document): JobTrigger => {
     if ("webhook" in document) return { kind: "webhook", name: document.webhook };
+    if ("every" in document) return executorTrigger(document);
     if ("watch" in document) {
       const { watch: pattern, settle } = document;
       const settleMs = (settle === undefined ? undefined : parseDuration(settle)) ?? SETTLE_MS;
@@ -92,6 +100,17 @@ export function triggersOf(documents: readonly TriggerDocument[]): JobTrigger[] 
     const broker = url === undefined ? undefined : { url, username, password };
     return { kind: "mqtt", name: url === undefined ? topic : `${topic} @ ${url}`, topic, qos, broker };
   });
+}
+
+/** Jobs that ask the same executor with the same params share its answers. */
+function executorTrigger({
+  watch: executor,
+  every,
+  params = {},
+}: Extract<TriggerDocument, { every: string }>): JobTrigger {
+  const isBare = Object.keys(params).length === 0;
+  const name = isBare ? executor : `${executor} ${JSON.stringify(params)}`;
+  return { kind: "watch", name, executor, params, everyMs: parseDuration(every) ?? 0 };
 }
 
 /** @source MQTT 3.1.1 §4.7: `+` and `#` stand alone in their level, `#` only in the last. */

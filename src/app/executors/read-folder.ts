@@ -15,7 +15,7 @@ import {
 import { leadingComment } from "../../orchestrate/executors/script-comment.ts";
 import type { Executor, ExecutorProblem } from "../../records/executor.ts";
 import { promiseOf } from "../../records/executor-config.ts";
-import { EXECUTOR_NAME, NOT_A_NAME } from "../../records/executor-schema.ts";
+import { EXECUTOR_NAME, NOT_A_NAME } from "../../records/executor-name.ts";
 import { type FolderFile, listFolder, nameOf, roleOf, stateOf } from "./folder-files.ts";
 import { loadModule } from "./load-module.ts";
 import { makeExecutor } from "./make-executor.ts";

@@ -1,8 +1,8 @@
-// What a node listens to besides its HTTP (W7): topics and files that jobs wait for, as the jobs are now.
+// What a node listens to besides its HTTP (W7): topics, files and executors that jobs wait for, as the jobs are now.
 //
 // I1. One listener for each kind and name, whatever jobs share it; gone when no job waits for it any more.
 // I2. A topic is listened to by one node of the ledger, the oldest that is up: a broker gives a message to every listener.
-//     Files are watched by every node: their events have keys that all nodes make alike.
+//     Files and executors are watched by every node: their events have keys that all nodes make alike.
 
 import { messageOf } from "../../kernel/errors.ts";
 import { type Instant, SECOND } from "../../kernel/time.ts";
@@ -14,7 +14,10 @@ import { triggersOfView } from "../fire-event.ts";
 import { nodesUp } from "../nodes.ts";
 import { Repeating } from "../repeating.ts";
 import type { MqttTrigger } from "./listen-mqtt.ts";
+import type { ExecutorTrigger } from "./watch-executor.ts";
 import type { FileTrigger } from "./watch-files.ts";
+
+type Listened = MqttTrigger | FileTrigger | ExecutorTrigger;
 
 interface Listener {
   start(): void;
@@ -103,10 +106,14 @@ export class TriggerLoop {
     }
   }
 
-  async #open(trigger: MqttTrigger | FileTrigger, views: readonly JobView[]): Promise<Listener> {
+  async #open(trigger: Listened, views: readonly JobView[]): Promise<Listener> {
     if (trigger.kind === "mqtt") {
       const { MqttListener } = await import("./listen-mqtt.ts");
       return new MqttListener(this.#context, trigger);
+    }
+    if ("executor" in trigger) {
+      const { ExecutorWatch } = await import("./watch-executor.ts");
+      return new ExecutorWatch(this.#context, trigger);
     }
     const { FileWatch } = await import("./watch-files.ts");
     const since = await Promise.all(views.map((view) => waitsSince(this.#context, view, trigger)));
@@ -122,7 +129,7 @@ export class TriggerLoop {
 }
 
 interface Wanted {
-  trigger: MqttTrigger | FileTrigger;
+  trigger: Listened;
   views: JobView[];
 }
 
@@ -141,10 +148,11 @@ function wantedTriggers(context: Context, views: readonly JobView[]): Map<string
   return wanted;
 }
 
-/** Jobs that share a listener may ask for it differently: the surest and the most patient counts. */
+/** Jobs that share a listener may ask for it differently: the surest, the most patient, the most often counts. */
 function merged(a: Wanted["trigger"], b: Wanted["trigger"]): Wanted["trigger"] {
   if (a.kind === "mqtt" && b.kind === "mqtt") return a.qos >= b.qos ? a : b;
-  if (a.kind === "watch" && b.kind === "watch") return a.settleMs >= b.settleMs ? a : b;
+  if ("settleMs" in a && "settleMs" in b) return a.settleMs >= b.settleMs ? a : b;
+  if ("everyMs" in a && "everyMs" in b) return a.everyMs <= b.everyMs ? a : b;
   return a;
 }
 

@@ -19,7 +19,7 @@ import { eventKey, fireEvent } from "../fire-event.ts";
 import { untilStored } from "../until-stored.ts";
 import { type FilePattern, readFilePattern } from "./file-pattern.ts";
 
-export type FileTrigger = Extract<JobTrigger, { kind: "watch" }>;
+export type FileTrigger = Extract<JobTrigger, { pattern: string }>;
 
 /** Shorter than events are remembered (housekeeping.ts): what is older cannot be told from what was an event then. */
 const OLDEST_MS = 80 * DAY;

@@ -62,13 +62,25 @@ export interface TaskSubmission extends SubmitOptions {
   priority?: number;
   /** Default: the one a rollout gives, else the newest. */
   version?: string;
+  /** Of whoever asks by the clock: the same key is the same run, whoever else asks. Default: asked by a person, once. */
+  dedupeKey?: string;
 }
 
 /** Queues one task of an executor, with the orchestrator's retries (W3). Throws `input.not-found`, `input.invalid`. */
 export async function submitTask(
   { context, executors }: WorkflowDeps,
-  { executor: name, params, queue, priority, version, isForHere = false, deliver }: TaskSubmission,
+  submission: TaskSubmission,
 ): Promise<RunDocument> {
+  const {
+    executor: name,
+    params,
+    queue,
+    priority,
+    version,
+    isForHere = false,
+    deliver,
+    dedupeKey,
+  } = submission;
   const registered = await executors.named(name);
   const executor = registered.find((one) => version === undefined || one.version === version);
   if (!executor) {
@@ -103,6 +115,7 @@ export async function submitTask(
   };
   return enqueue(context, {
     ...bareRun(makeId(now, context.random), { now, isForHere }),
+    ...(dedupeKey !== undefined && { dedupeKey, trigger: "schedule" as const }),
     ...{ kind: "task", effects: contract.effects, input: JSON.stringify(document) },
     queue: queue ?? DEFAULT_QUEUE,
     admission: {

@@ -6,6 +6,7 @@ import type { BudgetLedger } from "./budgets.ts";
 import type { ChatLedger } from "./chats.ts";
 import type { ClaimLedger } from "./claims.ts";
 import type { IncidentLedger } from "./incidents.ts";
+import type { MetricsLedger } from "./metrics.ts";
 import type { ModelCallLedger } from "./model-calls.ts";
 import type { OutboxLedger } from "./outbox.ts";
 import type { NodeLedger, ReadingLedger } from "./reading.ts";
@@ -31,6 +32,7 @@ export interface Ledger
     ChatLedger,
     WorkflowLedger,
     RolloutLedger,
+    MetricsLedger,
     ModelCallLedger {
   readonly engine: "sqlite" | "postgres";
   /** The ledger's wall clock: the database's on PostgreSQL, the caller's on SQLite. */
