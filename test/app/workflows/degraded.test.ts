@@ -23,7 +23,9 @@ async function outcomeOf(yaml: string, ...cards: string[]) {
   const { id } = await bench.submit(yaml);
   const { outcome } = await bench.ended(id);
   const { children } = await runTree(bench.context, id);
-  return { outcome, tasks: await bench.tasks(id), first: children[0]?.outcome };
+  const attempts = [...children].sort((a, b) => a.attempt - b.attempt);
+  const works = attempts.map(({ work }) => work);
+  return { outcome, tasks: await bench.tasks(id), first: attempts[0]?.outcome, works };
 }
 
 describe("an executor that no machine can meet", () => {
@@ -31,6 +33,7 @@ describe("an executor that no machine can meet", () => {
     expect(await outcomeOf(LINE)).toMatchObject({
       outcome: { result: { by: "cpu", degraded: true } },
       tasks: { look: "failed: offline, succeeded" },
+      works: [null, "cv_cpu"],
       first: { error: { code: "offline", message: "cv needs 1 GPU, no machine has more than 0" } },
     });
   });

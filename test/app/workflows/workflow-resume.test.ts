@@ -166,7 +166,8 @@ outputs: {word: "{{ b.result.word }}"}
 `,
     );
   await write("old");
-  const context = { ...bench.context, executors: bench.executors };
+  // Surfaces know what the node knows.
+  const context = { ...bench.context, executors: { ...bench.context.executors, ...bench.executors } };
   await addJob(context, { id: "line", run: { workflow: { file: "line" } } });
 
   const first = await queueRun(context, "line");
