@@ -118,7 +118,14 @@ export async function runTree(context: Context, idOrPrefix: string): Promise<Run
     if (member.id === member.rootId) root = node;
     else nodes.get(member.parentId ?? member.rootId)?.children.push(node);
   }
+  for (const { children } of nodes.values()) children.sort(byTime);
   return root;
+}
+
+/** Ids of one millisecond have no order: of two attempts of a task the second is the later one. */
+function byTime(a: RunDocument, b: RunDocument): number {
+  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1;
+  return a.unit === b.unit ? a.attempt - b.attempt : 0;
 }
 
 /** Live log lines after `after`, oldest first. */
