@@ -16,6 +16,7 @@ import { type Clock, SECOND } from "../kernel/time.ts";
 import type { Delivery } from "../records/delivery.ts";
 import type { DeliveryClosing, OutboxLedger } from "../records/ledger/outbox.ts";
 import { type AdapterTable, adapterFor } from "./adapter-table.ts";
+import { closeTogether } from "./close-together.ts";
 import { decideTry, decideWait } from "./decide-try.ts";
 import { type Passing, passingOf, SendGates } from "./send-gates.ts";
 import { recoverRow, sendRow } from "./try-row.ts";
@@ -26,6 +27,9 @@ const MAX_HELD_MS = 10 * SECOND;
 /** A message waits in this process for its platform's next token no longer than this: its lease must last. */
 const MAX_GATE_WAIT_MS = 5 * SECOND;
 const MAX_PARALLEL = 16;
+/** A full outbox takes rows by as many, or what there is room for after this long: each taking is a transaction. */
+const LEAST_TAKEN = 4;
+const GATHER_MS = 20;
 /** How long the loop rests at most; also how often dead owners' rows are looked for. */
 const MAX_REST_MS = 15 * SECOND;
 /** A due row that is not handed to us waits behind another of its target: look again ever more seldom, do not spin. */
@@ -54,6 +58,7 @@ export class Outbox {
   readonly #deps: OutboxDeps;
   readonly #sends = new Map<string, Promise<void>>();
   readonly #gates = new SendGates();
+  readonly #closeOne: ReturnType<typeof closeTogether>;
   /** Ends the loop; sends go on. */
   #stopping = new AbortController();
   /** Ends sends that outlive the grace. */
@@ -61,11 +66,13 @@ export class Outbox {
   #loop: Promise<void> | undefined;
   #wake: () => void = () => {};
   #isNudged = false;
+  #gatheringSinceMs: number | undefined;
   #recoverAfterMs = Number.NEGATIVE_INFINITY;
   #counts: DrainCounts = { delivered: 0, retry: 0, dead: 0, unknown: 0 };
 
   constructor(deps: OutboxDeps) {
     this.#deps = deps;
+    this.#closeOne = closeTogether((closings) => deps.ledger.closeDeliveries(closings));
   }
 
   /** Begins to drain. A second call does nothing; a stopped outbox starts afresh. */
@@ -144,10 +151,19 @@ export class Outbox {
       this.#recoverAfterMs = heldSinceMs + MAX_REST_MS;
     }
     const limit = MAX_PARALLEL - this.#sends.size;
-    if (limit <= 0) return;
+    if (limit <= 0 || this.#isGathering(limit)) return;
     const takenAtMs = clock.monotonicMs();
     const request = { nodeId, now: clock.now(), leaseMs: LEASE_MS, limit };
     for (const row of await ledger.takeDeliveries(request)) this.#begin(row, takenAtMs, sendRow);
+  }
+
+  /** Whether more room is waited for. */
+  #isGathering(room: number): boolean {
+    const nowMs = this.#deps.clock.monotonicMs();
+    const since = this.#gatheringSinceMs ?? nowMs;
+    const isGathering = room < LEAST_TAKEN && nowMs - since < GATHER_MS;
+    this.#gatheringSinceMs = isGathering ? since : undefined;
+    return isGathering;
   }
 
   #begin(row: Delivery, takenAtMs: number, work: typeof sendRow): void {
@@ -211,8 +227,7 @@ export class Outbox {
   async #close(closing: DeliveryClosing): Promise<"closed" | "lost"> {
     for (let tries = 1; ; tries++) {
       try {
-        const [answer] = await this.#deps.ledger.closeDeliveries([closing]);
-        return answer ?? "lost";
+        return await this.#closeOne(closing);
       } catch (error) {
         if (!isFault(error) || error.retry !== "later" || this.#ending.signal.aborted) throw error;
         await this.#pause(backoffMs(tries, STORE_BACKOFF, this.#fraction()), this.#ending.signal);
@@ -223,6 +238,7 @@ export class Outbox {
   /** `looks` counts how often we looked since something changed. */
   async #untilNextMs(looks: number): Promise<number> {
     if (this.#sends.size >= MAX_PARALLEL) return MAX_REST_MS;
+    if (this.#gatheringSinceMs !== undefined) return GATHER_MS;
     const at = await this.#deps.ledger.nextDeliveryAt();
     if (at === undefined) return MAX_REST_MS;
     const waitMs = at - this.#deps.clock.now();
