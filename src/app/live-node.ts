@@ -126,7 +126,10 @@ export class LiveNode implements NightshiftNode {
     });
     this.#definitions = new DefinitionWatch(context, () => this.#scheduler.nudge());
     this.#loops = [
-      ...nodeLoops(context, { id: this.id, files, leaseMs: deps.leaseMs, recover: () => this.#recover() }),
+      ...nodeLoops(context, {
+        ...{ id: this.id, files, leaseMs: deps.leaseMs, recover: () => this.#recover() },
+        counts: () => ({ liveRuns: this.#runner.size, liveTasks: this.#runner.taskCount }),
+      }),
       ...choices.loops,
     ];
     this.#telling = new Telling(context, this.#draining.signal);

@@ -52,6 +52,11 @@ function turnOver(file: string): void {
   }
 }
 
+/** Those that were turned over, the newest first; they may not be there. */
+export function olderLogFilesOf(home: string): string[] {
+  return Array.from({ length: KEPT - 1 }, (_, index) => `${logFileOf(home)}.${index + 1}`);
+}
+
 /** Where a home's node writes its log. */
 export function logFileOf(home: string): string {
   return join(homePaths(home).logsFolder, LOG_FILE);

@@ -1,6 +1,6 @@
 // The metrics in Prometheus' text form (version 0.0.4), as `/metrics` serves them. Pure.
 
-import type { MetricsDocument, ModelMetrics } from "./metrics.ts";
+import type { ExecutorMetrics, MetricsDocument, ModelMetrics, QueueMetrics } from "./metrics.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -16,7 +16,8 @@ export function metricsText(document: MetricsDocument): string {
   return families(document).map(familyText).join("");
 }
 
-function families({ nodesUp, liveRuns, overdueJobs, runs, deliveries, models }: MetricsDocument): Family[] {
+function families(document: MetricsDocument): Family[] {
+  const { nodesUp, liveRuns, overdueJobs, runs, deliveries } = document;
   const byState = (counts: Readonly<Partial<Record<string, number>>>) =>
     Object.entries(counts).map(([state, count]): [Labels, number] => [{ state }, count ?? 0]);
   return [
@@ -25,7 +26,51 @@ function families({ nodesUp, liveRuns, overdueJobs, runs, deliveries, models }: 
     gauge("nightshift_overdue_jobs", "Jobs whose slot is overdue.", [[{}, overdueJobs]]),
     gauge("nightshift_runs", "Runs in the ledger, by state.", byState(runs)),
     gauge("nightshift_deliveries", "Deliveries in the outbox, by state.", byState(deliveries)),
-    ...modelFamilies(models),
+    ...taskFamilies(document),
+    ...modelFamilies(document.models),
+  ];
+}
+
+/** Gauges: what retention folds away would make a counter fall. */
+function taskFamilies({ queues, executors }: MetricsDocument): Family[] {
+  const ofQueue = (value: (one: QueueMetrics) => number) =>
+    queues.map((one): [Labels, number] => [{ queue: one.queue }, value(one)]);
+  const ofExecutor = (value: (one: ExecutorMetrics) => number) =>
+    executors.map((one): [Labels, number] => {
+      const { executor, version, state } = one;
+      return [{ executor, ...(version !== null && { version }), state }, value(one)];
+    });
+  return [
+    gauge(
+      "nightshift_queue_waiting",
+      "Tasks that wait, by queue.",
+      ofQueue((one) => one.waiting),
+    ),
+    gauge(
+      "nightshift_queue_running",
+      "Tasks that run, by queue.",
+      ofQueue((one) => one.running),
+    ),
+    gauge(
+      "nightshift_queue_width",
+      "How many may run at once, by queue.",
+      queues.flatMap(({ queue, width }): [Labels, number][] => (width === null ? [] : [[{ queue }, width]])),
+    ),
+    gauge(
+      "nightshift_executor_attempts",
+      "Attempts of tasks that ended within the last hour, by executor and state.",
+      ofExecutor(({ attempts }) => attempts),
+    ),
+    gauge(
+      "nightshift_executor_seconds",
+      "What those took together, from start to end.",
+      ofExecutor(({ totalMs }) => totalMs / 1_000),
+    ),
+    gauge(
+      "nightshift_executor_longest_seconds",
+      "What the longest of them took.",
+      ofExecutor(({ longestMs }) => longestMs / 1_000),
+    ),
   ];
 }
 

@@ -7,6 +7,7 @@ import { TelegramListener, telegramListening } from "./chat/listen-telegram.ts";
 import type { Context } from "./context.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { incidentNewsLoop } from "./incidents.ts";
+import { memoryLoop } from "./node-memory.ts";
 import { Repeating } from "./repeating.ts";
 import { TriggerLoop } from "./triggers/trigger-loop.ts";
 
@@ -18,7 +19,14 @@ export type NodeLoop = Pick<Repeating, "start" | "stop">;
 /** A line here is a loop of every node. */
 export function nodeLoops(
   context: Context,
-  node: { id: string; files: OutputFiles; leaseMs: number; recover(): Promise<void> },
+  node: {
+    id: string;
+    files: OutputFiles;
+    leaseMs: number;
+    recover(): Promise<void>;
+    /** What the node holds in memory, by name. */
+    counts(): Readonly<Record<string, number>>;
+  },
 ): readonly NodeLoop[] {
   const recovery = new Repeating({
     ...context,
@@ -34,6 +42,7 @@ export function nodeLoops(
     tendingLoop(context),
     incidentNewsLoop(context),
     new TriggerLoop(context, node.id),
+    memoryLoop({ context, nodeId: node.id, counts: node.counts }),
     ...(listening ? [new TelegramListener(context, listening)] : []),
   ];
 }

@@ -3,31 +3,37 @@
 import { watch } from "node:fs";
 import { open as openFile, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { logFileOf } from "../app/log-file.ts";
+import { logFileOf, olderLogFilesOf } from "../app/log-file.ts";
+import { LOG_LEVELS } from "../app/log-ring.ts";
+import type { LogLevel } from "../kernel/log.ts";
 import type { RunCommand } from "./command.ts";
 import { EXIT } from "./errors.ts";
 import type { Io } from "./io.ts";
 import { isSet, numberOption, wordsOption } from "./options.ts";
 
-const LEVELS = ["debug", "info", "warn", "error"] as const;
-
 export const logs: RunCommand = async ({ options, io, home }) => {
   const tail = numberOption(options, "tail", { min: 0, max: 1_000_000 }) ?? 50;
-  const level = wordsOption(options, "level", LEVELS)?.[0] ?? "debug";
+  const level = wordsOption(options, "level", LOG_LEVELS)?.[0] ?? "debug";
   const file = logFileOf(home.path);
   const text = await readFile(file, "utf8").catch(() => "");
-  const lines = text.split("\n").filter((line) => line !== "" && isAtLeast(line, level));
-  for (const line of lines.slice(lines.length - tail)) printLine(io, line);
+  const lines = linesOf(text, level);
+  // Turned over a moment ago: what came before it is in older files.
+  for (const older of olderLogFilesOf(home.path)) {
+    if (lines.length >= tail) break;
+    lines.unshift(...linesOf(await readFile(older, "utf8").catch(() => ""), level));
+  }
+  for (const line of lines.slice(Math.max(0, lines.length - tail))) printLine(io, line);
   if (!isSet(options, "follow")) return EXIT.ok;
   await follow(io, { file, level, from: Buffer.byteLength(text) });
   return EXIT.interrupted;
 };
 
+function linesOf(text: string, level: LogLevel): string[] {
+  return text.split("\n").filter((line) => line !== "" && isAtLeast(line, level));
+}
+
 /** Prints what is appended until interrupted; a log that was turned over is read from its beginning. */
-async function follow(
-  io: Io,
-  start: { file: string; level: (typeof LEVELS)[number]; from: number },
-): Promise<void> {
+async function follow(io: Io, start: { file: string; level: LogLevel; from: number }): Promise<void> {
   let { from } = start;
   // The folder, not the file: there may be no log yet, and a log that is turned over is a new file.
   const watcher = watch(dirname(start.file), { signal: io.signal });
@@ -53,9 +59,9 @@ async function follow(
   }
 }
 
-function isAtLeast(line: string, level: (typeof LEVELS)[number]): boolean {
-  const found = LEVELS.findIndex((name) => line.includes(`"level":"${name}"`));
-  return found < 0 || found >= LEVELS.indexOf(level);
+function isAtLeast(line: string, level: LogLevel): boolean {
+  const found = LOG_LEVELS.findIndex((name) => line.includes(`"level":"${name}"`));
+  return found < 0 || found >= LOG_LEVELS.indexOf(level);
 }
 
 function printLine(io: Io, line: string): void {

@@ -2,6 +2,7 @@
 
 import type { Context } from "../app/context.ts";
 import { fileSink } from "../app/log-file.ts";
+import { bindLogRing, LogRing } from "../app/log-ring.ts";
 import { startNode } from "../app/node.ts";
 import { seedSamples } from "../app/samples.ts";
 import { systemClock } from "../app/system.ts";
@@ -28,11 +29,17 @@ export const up: RunCommand = async (call) => {
   const times = leaseTimes(io.env);
   const signals = stopSignals(io.signal);
   let opened: Context | undefined;
+  const kept = { now: systemClock.now, redact: () => opened?.redact };
+  const [file, ring] = [fileSink(home.path, kept), new LogRing(kept)];
   const context = await call.open({
-    logSink: fileSink(home.path, { now: systemClock.now, redact: () => opened?.redact }),
+    logSink: (...line) => {
+      file(...line);
+      ring.sink(...line);
+    },
     ...(configFile !== undefined && { configFile }),
   });
   opened = context;
+  bindLogRing(context.log, ring);
   const seeded = isSet(options, "seedSamples") ? await seedSamples(context) : [];
   const lines = makeFireLines(context, io);
   const nodeId = makeId(context.clock.now(), context.random);

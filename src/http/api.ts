@@ -9,6 +9,7 @@ import { readHealth } from "../app/health.ts";
 import { readMetrics } from "../app/metrics.ts";
 import { metricsText } from "../app/metrics-text.ts";
 import { Fault, isFault, messageOf } from "../kernel/errors.ts";
+import { HOUR } from "../kernel/time.ts";
 import { readBody } from "./bodies.ts";
 import { errorDocument, statusOf } from "./errors.ts";
 import { serveExecute } from "./execute.ts";
@@ -72,7 +73,8 @@ export function buildApi(deps: ApiDeps): Hono {
     await next();
   });
   app.get("/metrics", async (c) => {
-    const document = await readMetrics(deps.context, { since: 0 });
+    const tasksSince = deps.context.clock.now() - HOUR;
+    const document = await readMetrics(deps.context, { since: 0, tasksSince });
     return c.text(metricsText(document), 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
   });
   const description = describeOnce(deps.context.version);

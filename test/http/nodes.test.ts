@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { bindLogRing, LogRing } from "../../src/app/log-ring.ts";
 import { BY_HAND, serve, YEARLY } from "./server.ts";
 
 describe("nodes, status, doctor", () => {
@@ -139,5 +140,24 @@ describe("/metrics", () => {
     expect(text).toContain(`nightshift_model_attempts_total{${labels}} 5\n`);
     expect(text).toContain(`nightshift_model_tokens_total{${labels},direction="out"} 20\n`);
     expect(text).toContain(`nightshift_model_cost_usd_total{${labels}} 0.0015\n`);
+    const { json } = await served.call("GET", "/api/metrics?since=1970-01-01T00:00:00Z");
+    expect(json).toMatchObject({ queues: [], executors: [], models: [{ model: 'ma"in', attempts: 5 }] });
+  });
+});
+
+describe("/api/logs", () => {
+  test("the newest lines of this node's log, by level; none where the process keeps none", async () => {
+    const { call, context } = await serve();
+    expect((await call("GET", "/api/logs")).json).toEqual([]);
+    const ring = new LogRing({ now: () => 0, redact: () => context.redact });
+    bindLogRing(context.log, ring);
+    ring.sink("info", "run-started", { runId: "r" });
+    ring.sink("error", "store-lost", { error: "gone" });
+
+    expect((await call("GET", "/api/logs?tail=1&level=info")).json).toEqual([
+      { at: "1970-01-01T00:00:00Z", level: "error", event: "store-lost", error: "gone" },
+    ]);
+    expect((await call("GET", "/api/logs?level=info")).json).toHaveLength(2);
+    expect((await call("GET", "/api/logs?level=loud")).status).toBe(400);
   });
 });

@@ -63,8 +63,12 @@ export const nodeCommands: readonly CommandSpec[] = [
   {
     path: "metrics",
     args: "[dump]",
-    summary: "what was counted: runs, deliveries, model calls; dump = Prometheus' text form",
-    options: [["--since <time>", "model calls since an instant, or a duration ago (default: 30 days)"]],
+    summary:
+      "what was counted: runs, queues, executors, model calls; dump = what the store and the nodes hold",
+    options: [
+      ["--since <time>", "tasks and model calls since an instant, or a duration ago (default: 30 days)"],
+      ["--prometheus", "in Prometheus' text form"],
+    ],
     load: async () => (await import("../metrics.ts")).metrics,
   },
   {

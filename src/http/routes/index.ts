@@ -7,6 +7,7 @@ import { executorRoutes } from "./executors.ts";
 import { incidentRoutes } from "./incidents.ts";
 import { jobTextRoutes } from "./job-texts.ts";
 import { jobRoutes } from "./jobs.ts";
+import { metricsRoutes } from "./metrics.ts";
 import { nodeRoutes } from "./nodes.ts";
 import { resourceRoutes } from "./resources.ts";
 import { rolloutRoutes } from "./rollouts.ts";
@@ -23,6 +24,7 @@ export const routes: readonly Route[] = [
   ...executorRoutes,
   ...rolloutRoutes,
   ...nodeRoutes,
+  ...metricsRoutes,
   ...resourceRoutes,
   eventRoute,
 ];

@@ -9,6 +9,7 @@ import type { BackgroundLedger } from "../../records/ledger/background.ts";
 import type { ChatLedger } from "../../records/ledger/chats.ts";
 import type { IncidentLedger } from "../../records/ledger/incidents.ts";
 import type { Ledger } from "../../records/ledger/index.ts";
+import type { MetricsLedger } from "../../records/ledger/metrics.ts";
 import type { OutboxLedger } from "../../records/ledger/outbox.ts";
 import type { RolloutLedger } from "../../records/ledger/rollouts.ts";
 import type { TriggerLedger } from "../../records/ledger/triggers.ts";
@@ -25,6 +26,7 @@ import { DIALECTS } from "./dialect.ts";
 import { alignEventOffset, appendEvents, lastSequence, readEvents } from "./events.ts";
 import { incidentPart } from "./incidents.ts";
 import { listRuns } from "./lists.ts";
+import { metricsPart } from "./metrics.ts";
 import { migrate } from "./migrate.ts";
 import { countModelCalls, modelCallSums } from "./model-calls.ts";
 import { refuseNetworkFileSystem } from "./network-file-system.ts";
@@ -167,6 +169,7 @@ function makeLedger(store: Store, wakes: Wakes): Ledger {
     ...chatPart(store),
     ...workflowPart(store),
     ...rolloutPart(store),
+    ...metricsPart(store),
   };
 }
 
@@ -257,6 +260,7 @@ function readingPart(
   | keyof ChatLedger
   | keyof WorkflowLedger
   | keyof RolloutLedger
+  | keyof MetricsLedger
   | "engine"
   | "now"
   | "onChange"

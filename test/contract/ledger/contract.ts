@@ -9,6 +9,7 @@ import { definitionRules } from "./definitions.ts";
 import { endingRules } from "./endings.ts";
 import type { Bench } from "./fixtures.ts";
 import { incidentRules } from "./incidents.ts";
+import { metricsRules } from "./metrics.ts";
 import { outboxRules } from "./outbox.ts";
 import { readingRules } from "./reading.ts";
 import { rolloutRules } from "./rollouts.ts";
@@ -33,5 +34,6 @@ export function ledgerContract(name: string, open: () => Promise<Bench>): void {
     chatRules(open);
     workflowRules(open);
     rolloutRules(open);
+    metricsRules(open);
   });
 }
