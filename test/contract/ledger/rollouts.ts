@@ -81,7 +81,9 @@ export function rolloutRules(open: () => Promise<Bench>): void {
       { version: "2", hasFailed: true, durationMs: MINUTE },
       { version: "1", hasFailed: false, durationMs: MINUTE },
     ]);
-    expect(await ledger.versionAttempts({ executor: "a_b", since: 0, limit: 1 })).toEqual(attempts.slice(0, 1));
+    expect(await ledger.versionAttempts({ executor: "a_b", since: 0, limit: 1 })).toEqual(
+      attempts.slice(0, 1),
+    );
   });
 }
 
