@@ -51,7 +51,8 @@ export async function openDocker(deps: EnvironmentDeps, spec: DockerSpec): Promi
     await startContainer(deps, docker);
     return makeShellEnvironment(deps, await makePlace(deps, docker));
   } catch (error) {
-    await docker.run(["rm", "--force", "--volumes", containerName(docker.environmentId)]).catch(() => {});
+    // The engine may have gone between making it and answering for it: what it made is still ours to remove.
+    await removeContainer(deps, docker.run, containerName(docker.environmentId));
     throw error;
   }
 }
@@ -265,6 +266,7 @@ async function removeContainer(
   run: Docker["run"],
   container: string,
 ): Promise<boolean> {
+  let refusals = 0;
   for (let turn = 0; ; turn++) {
     const removed = await run(["rm", "--force", "--volumes", container]).catch(
       (error: unknown): ClientAnswer => ({ exitCode: undefined, stdout: "", stderr: String(error) }),
@@ -272,8 +274,10 @@ async function removeContainer(
     if (removed.exitCode === 0) return true;
     const state = await lookFor(run, container);
     if (state === "absent") return true;
+    // It may have come back between the two questions: only a second refusal is one.
+    if (state === "there") refusals += 1;
     const waitMs = RETURN_WAITS_MS[turn];
-    if (state === "there" || waitMs === undefined) {
+    if (refusals > 1 || waitMs === undefined) {
       deps.log.warn("container-not-removed", { container, error: lastLine(removed) });
       return false;
     }
