@@ -126,10 +126,7 @@ export class LiveNode implements NightshiftNode {
     });
     this.#definitions = new DefinitionWatch(context, () => this.#scheduler.nudge());
     this.#loops = [
-      ...nodeLoops(context, {
-        ...{ id: this.id, files, leaseMs: deps.leaseMs, recover: () => this.#recover() },
-        counts: () => ({ liveRuns: this.#runner.size, liveTasks: this.#runner.taskCount }),
-      }),
+      ...nodeLoops(context, { ...deps, files, runner: this.#runner, recover: () => this.#recover() }),
       ...choices.loops,
     ];
     this.#telling = new Telling(context, this.#draining.signal);
@@ -223,7 +220,11 @@ export class LiveNode implements NightshiftNode {
       void this.#runner
         .readCancels(this.id)
         .catch((error) => log.warn("cancels-not-read", { error: messageOf(error) }));
-    const unsubscribe = ledger.onChange(readCancels);
+    const unsubscribe = ledger.onChange(() => {
+      readCancels();
+      // Somebody may have answered a question of a workflow.
+      this.#workflows.nudge();
+    });
     signal.addEventListener("abort", interrupt, { once: true });
     if (signal.aborted) interrupt();
     try {

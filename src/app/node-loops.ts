@@ -20,12 +20,11 @@ export type NodeLoop = Pick<Repeating, "start" | "stop">;
 export function nodeLoops(
   context: Context,
   node: {
-    id: string;
+    nodeId: string;
     files: OutputFiles;
     leaseMs: number;
+    runner: { readonly size: number; readonly taskCount: number };
     recover(): Promise<void>;
-    /** What the node holds in memory, by name. */
-    counts(): Readonly<Record<string, number>>;
   },
 ): readonly NodeLoop[] {
   const recovery = new Repeating({
@@ -35,14 +34,16 @@ export function nodeLoops(
     everyMs: Math.min(RECOVERY_MS, node.leaseMs),
     work: node.recover,
   });
+  const { nodeId, runner } = node;
+  const counts = () => ({ liveRuns: runner.size, liveTasks: runner.taskCount });
   const listening = telegramListening(context);
   return [
     recovery,
     new Housekeeping(context, node.files),
     tendingLoop(context),
     incidentNewsLoop(context),
-    new TriggerLoop(context, node.id),
-    memoryLoop({ context, nodeId: node.id, counts: node.counts }),
+    new TriggerLoop(context, nodeId),
+    memoryLoop({ context, nodeId, counts }),
     ...(listening ? [new TelegramListener(context, listening)] : []),
   ];
 }

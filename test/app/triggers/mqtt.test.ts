@@ -80,7 +80,10 @@ test.each([
   ['{mqtt: "plc/#/in"}', "2:12: on.mqtt is no topic; + stands for one level, # for all that follow it"],
   ["{mqtt: plc, qos: 3}", "on.qos is no quality of service; write 0, 1 or 2"],
   ["{mqtt: plc, password: secret}", "on.password is no reference; write ${env:NAME}"],
-  ["{watch: in/*.csv}", "on.watch is no path of files; write /data/in/*.csv, or add every: 1m to ask the executor of that name"],
+  [
+    "{watch: in/*.csv}",
+    "on.watch is no path of files; write /data/in/*.csv, or add every: 1m to ask the executor of that name",
+  ],
   ['[{watch: "/data/*/x.csv"}]', "on.0.watch is no path of files"],
   ["{webhok: a}", 'unknown key "webhok"; did you mean "webhook"?'],
 ])("on: %s is refused with one line", (on, message) => {
