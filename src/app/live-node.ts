@@ -222,8 +222,7 @@ export class LiveNode implements NightshiftNode {
         .catch((error) => log.warn("cancels-not-read", { error: messageOf(error) }));
     const unsubscribe = ledger.onChange(() => {
       readCancels();
-      // Somebody may have answered a question of a workflow.
-      this.#workflows.nudge();
+      this.#workflows.nudge(); // Somebody may have answered a question of a workflow.
     });
     signal.addEventListener("abort", interrupt, { once: true });
     if (signal.aborted) interrupt();
