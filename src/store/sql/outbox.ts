@@ -7,7 +7,7 @@ import { columnList, DELIVERY, decode } from "./codecs.ts";
 import type { Columns } from "./columns.ts";
 import type { Row } from "./connection.ts";
 import { listDeliveries } from "./lists.ts";
-import { queuedHeads } from "./outbox-heads.ts";
+import { HAS_ITS_FILE, NODE_SEEN_MS, queuedHeads } from "./outbox-heads.ts";
 import { insertDeliveries } from "./outbox-rows.ts";
 import { findDelivery } from "./reading.ts";
 import { leaseClock, leaseExpired, type Store, type Transaction, write } from "./store.ts";
@@ -61,9 +61,9 @@ async function takeDeliveries(
   const { nodeId, now, leaseMs, limit } = request;
   return write(store, async (tx) => {
     const rows = await tx.all(
-      `${queuedHeads(columnList(DELIVERY, "d"), tx.dialect)} AND d."nextAttemptAt" <= ?
+      `${queuedHeads(columnList(DELIVERY, "d"), tx.dialect)} AND d."nextAttemptAt" <= ? AND ${HAS_ITS_FILE}
        ORDER BY d."sequence" LIMIT ?${tx.dialect.skipLocked("d")}`,
-      [now, limit],
+      [now, store.host.hostId, now - NODE_SEEN_MS, limit],
     );
     if (rows.length === 0) return [];
     const clock = await leaseClock(store, tx);

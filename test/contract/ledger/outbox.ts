@@ -3,7 +3,14 @@
 import { expect, test } from "vitest";
 import { MINUTE } from "../../../src/kernel/time.ts";
 import type { Ledger } from "../../../src/records/ledger/index.ts";
-import { type Bench, delivery, LEASE_MS, START, whenFree } from "./fixtures.ts";
+import { type Bench, delivery, HOST, LEASE_MS, manualRun, START, startOne, whenFree } from "./fixtures.ts";
+
+const MEDIA = {
+  file: "output/_media/r/0-a.png",
+  name: "a.png",
+  kind: "image",
+  contentType: "image/png",
+} as const;
 
 export function outboxRules(open: () => Promise<Bench>): void {
   test("O1: a key is put once; the second time it changes nothing", async () => {
@@ -129,13 +136,7 @@ export function outboxRules(open: () => Promise<Bench>): void {
   test("a row with a file keeps it until its text is emptied; then nobody names it any more", async () => {
     const bench = await open();
     const ledger = await bench.open();
-    const media = {
-      file: "output/_media/r/0-a.png",
-      name: "a.png",
-      kind: "image",
-      contentType: "image/png",
-    } as const;
-    const whole = { ...media, bytes: 3, sha256: "ab" };
+    const whole = { ...MEDIA, bytes: 3, sha256: "ab" };
     await ledger.putDeliveries([delivery({ key: "k", body: "a.png", media: whole })], START);
     const [row] = await take(ledger, bench);
     expect(row).toMatchObject({ media: whole });
@@ -153,14 +154,7 @@ export function outboxRules(open: () => Promise<Bench>): void {
   test("O2: a file is slow to send: its row is held six times as long as a text", async () => {
     const bench = await open();
     const [a, b] = [await bench.open(), await bench.open()];
-    const media = {
-      file: "f",
-      name: "a.png",
-      kind: "image",
-      contentType: "image/png",
-      bytes: 3,
-      sha256: "ab",
-    } as const;
+    const media = { ...MEDIA, bytes: 3, sha256: "ab" };
     await a.putDeliveries([to("x", "text"), { ...to("y", "file"), media }], START);
     await take(a, bench, "node-a");
     const overdue = async () =>
@@ -172,6 +166,43 @@ export function outboxRules(open: () => Promise<Bench>): void {
     expect(await overdue()).toEqual(["text"]);
     await bench.advance(5 * LEASE_MS);
     expect(await overdue()).toContain("file");
+  });
+
+  test("a file is sent from the host that made it, as long as a node lives there; then by whoever is left", async () => {
+    const bench = await open();
+    const elsewhere = { ...HOST, hostId: "elsewhere" };
+    const [here, there] = [await bench.open(), await bench.open({ host: elsewhere })];
+    for (const [id, hostId] of [
+      ["node-a", HOST.hostId],
+      ["node-b", elsewhere.hostId],
+    ] as const)
+      await here.registerNode({
+        ...{ id, hostId, name: id, bootId: "b", pid: 1, startTime: "1", version: "0" },
+        ...{ startedAt: START, lastSeenAt: START, lastPassAt: START, clockOffsetMs: 0 },
+        ...{ stoppingAt: undefined, stoppedAt: undefined, maxParallelRuns: 1, liveRuns: 0 },
+        ...{ url: undefined, lastError: undefined },
+      });
+    await here.enqueue([manualRun(bench)]);
+    const { run } = await startOne(here, bench, { nodeId: "node-a" });
+    const media = { ...MEDIA, bytes: 3, sha256: "ab" };
+    await here.putDeliveries(
+      [
+        to("x", "text"),
+        { ...to("y", "a.png"), runId: run.id, media },
+        { ...to("z", "b.png"), runId: run.id, media },
+      ],
+      START,
+    );
+    const bodies = async (ledger: Ledger, nodeId: string) =>
+      (await ledger.takeDeliveries({ nodeId, now: bench.now(), leaseMs: LEASE_MS, limit: 1 })).map(
+        ({ body }) => body,
+      );
+
+    expect(await bodies(there, "node-b")).toEqual(["text"]);
+    expect(await bodies(there, "node-b")).toEqual([]);
+    expect(await bodies(here, "node-a")).toEqual(["a.png"]);
+    await here.updateNode("node-a", { stoppedAt: bench.now() });
+    expect(await bodies(there, "node-b")).toEqual(["b.png"]);
   });
 
   test("a run's deliveries are listed by part, though all were made in one millisecond; pages go on where one ended", async () => {
