@@ -1,11 +1,13 @@
 // What a background process printed: a tail in memory for whoever asks, and a file with all of it up to a cap.
 //
-// I1. Memory is bounded whatever a process prints. Characters are whole also where a chunk's edge cuts them.
+// I1. Memory is bounded whatever a process prints: bytes are kept, not text, so that a flood makes no garbage. Characters
+//     are whole also where a chunk's edge cuts them.
 // I2. The file is written in order, 0600, and never grows beyond its cap; at the cap it says so and stops.
 // I3. Text is redacted where it leaves (`text`, the file), so a value cut by a chunk's edge is hidden in `text` too.
 
 import { type FileHandle, open } from "node:fs/promises";
 import type { Redact } from "../../kernel/redact.ts";
+import { makeTail } from "../capture.ts";
 
 /** Characters kept. @source upstream.md 1.9 */
 export const KEPT_CHARACTERS = 200_000;
@@ -44,38 +46,39 @@ const MOST_WAITING = 4_000_000;
 /** Opens a log. Nothing is created before the first output. */
 export function openOutputLog(options: OutputLogOptions): OutputLog {
   const kept = options.keptCharacters ?? KEPT_CHARACTERS;
-  const decoders = { stdout: makeDecoder(), stderr: makeDecoder() };
   const file = options.path === undefined ? undefined : makeLogFile({ ...options, path: options.path });
-  let tail = "";
+  const unfinished = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
+  // A character has 4 bytes at most; more than `kept` of shorter ones are cut when they are read.
+  const tail = makeTail(4 * kept);
   let total = 0;
-  let isCut = false;
 
-  function keep(text: string): void {
-    tail += text;
-    // Cut in steps, so that a flood does not copy the whole tail for each chunk.
-    if (tail.length <= 2 * kept) return;
-    tail = tail.slice(-kept);
-    isCut = true;
+  function keep(bytes: Uint8Array): void {
+    tail.push(bytes);
+    file?.push(bytes);
   }
 
   return {
     push(stream, chunk) {
       total += chunk.length;
-      const text = decoders[stream].push(chunk);
-      keep(text);
-      file?.push(text);
+      const held = unfinished[stream];
+      const bytes = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
+      const whole = bytes.length - unfinishedBytes(bytes);
+      unfinished[stream] = Buffer.from(bytes.subarray(whole));
+      keep(bytes.subarray(0, whole));
     },
     text() {
-      return options.redact(tail.length > kept || isCut ? fromLineStart(tail.slice(-kept)) : tail);
+      const text = tail.text();
+      return options.redact(text.length > kept ? fromLineStart(text.slice(-kept)) : text);
     },
     totalBytes: () => total,
-    isCut: () => isCut || tail.length > kept,
+    isCut: () => tail.isTruncated() || (total > kept && tail.text().length > kept),
     isBehind: () => (file?.waitingBytes() ?? 0) > MOST_WAITING,
     flushed: async () => file?.flushed(),
     async close() {
-      const rest = decoders.stdout.end() + decoders.stderr.end();
-      keep(rest);
-      file?.push(rest);
+      for (const stream of ["stdout", "stderr"] as const) {
+        keep(unfinished[stream]);
+        unfinished[stream] = Buffer.alloc(0);
+      }
       await file?.close();
     },
   };
@@ -87,13 +90,21 @@ function fromLineStart(text: string): string {
   return newline >= 0 ? text.slice(newline + 1) : text.replace(/^[\uDC00-\uDFFF]/, "");
 }
 
-function makeDecoder(): { push(chunk: Uint8Array): string; end(): string } {
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  return { push: (chunk) => decoder.decode(chunk, { stream: true }), end: () => decoder.decode() };
+/** How many bytes at the end belong to a UTF-8 character that is not complete yet: 0 to 3. */
+function unfinishedBytes(bytes: Uint8Array): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if (byte < 0x80) return 0;
+    if (byte < 0xc0) continue;
+    const needed = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+    return needed > back ? back : 0;
+  }
+  return 0;
 }
 
 interface LogFile {
-  push(text: string): void;
+  /** Whole characters. */
+  push(bytes: Uint8Array): void;
   waitingBytes(): number;
   flushed(): Promise<void>;
   close(): Promise<void>;
@@ -101,6 +112,7 @@ interface LogFile {
 
 function makeLogFile(options: OutputLogOptions & { path: string }): LogFile {
   const writer = makeCappedWriter(options);
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let unfinished = "";
   let waiting = "";
   let writing: Promise<void> | undefined;
@@ -120,9 +132,9 @@ function makeLogFile(options: OutputLogOptions & { path: string }): LogFile {
     });
   }
 
-  function push(text: string): void {
-    if (writer.isOver() || text === "") return;
-    unfinished += text;
+  function push(bytes: Uint8Array): void {
+    if (writer.isOver() || bytes.length === 0) return;
+    unfinished += decoder.decode(bytes);
     const end = unfinished.length > LONGEST_LINE ? unfinished.length : unfinished.lastIndexOf("\n") + 1;
     waiting += unfinished.slice(0, end);
     unfinished = unfinished.slice(end);
