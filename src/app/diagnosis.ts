@@ -24,6 +24,8 @@ export const FINDING_CODES = [
   "deliveryDead",
   "incidentOpen",
   "hookMissing",
+  "topicNotHeard",
+  "watchedFolderMissing",
   "processUnseen",
   "processLeftover",
   "processUnknown",

@@ -14,6 +14,7 @@ import { deliveryFindings } from "./delivery-findings.ts";
 import type { Diagnosis, Finding } from "./diagnosis.ts";
 import { hookFindings } from "./hooks/hooks.ts";
 import { isStuck, isUp } from "./nodes.ts";
+import { triggerFindings } from "./triggers/findings.ts";
 import { unusedFiles } from "./unused-files.ts";
 import { openQuestions } from "./workflows/open-questions.ts";
 
@@ -37,6 +38,7 @@ export async function diagnose(context: Context): Promise<Diagnosis> {
     ...(await findingsOfAgents(context, views)),
     ...(await backgroundFindings(context)),
     ...(await hookFindings(context)),
+    ...(await triggerFindings(context)),
   ];
   const checked = [
     `${up.length} of ${nodes.length} known nodes`,

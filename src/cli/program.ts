@@ -37,6 +37,7 @@ const NOUNS: Readonly<Record<string, string>> = {
 export async function runProgram(argv: readonly string[], deps: ProgramDeps): Promise<number> {
   const state: State = { exitCode: EXIT.ok, isJson: argv.includes("--json") };
   const program = buildProgram(deps, state);
+  if (!hasOwnVersion(argv)) program.version(deps.version, "-V, --version");
   try {
     await program.parseAsync([...argv], { from: "user" });
     return state.exitCode;
@@ -50,11 +51,19 @@ export async function runProgram(argv: readonly string[], deps: ProgramDeps): Pr
   }
 }
 
+/** `executor rollout NAME --version V` means an executor's: ours would answer before the command is asked. */
+function hasOwnVersion(argv: readonly string[]): boolean {
+  return commands.some(
+    ({ path, options = [] }) =>
+      options.some(([flags]) => flags.startsWith("--version ")) &&
+      path.split(" ").every((word) => argv.includes(word)),
+  );
+}
+
 function buildProgram(deps: ProgramDeps, state: State): Command {
   const { isJson } = state;
   const program = new Command("nightshift")
     .description("The runtime for work that nobody is watching.")
-    .version(deps.version, "-V, --version")
     .option("--home <folder>", "the home to use (default: $NIGHTSHIFT_HOME, else ~/.nightshift)")
     .option("--profile <name>", "the home profiles/<name> below the default one")
     .option("--json", "print documents instead of text, and nothing else, on stdout")

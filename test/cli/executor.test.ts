@@ -80,3 +80,28 @@ test("check-config reads the orchestrator's part strictly and says what it reads
   expect(quoted).toMatchObject({ exitCode: 2 });
   expect(quoted.stderr).toContain("config.yaml:2:21: orchestrator.maxTaskHistory is a number in quotes");
 });
+
+test("a rollout as people type it: begun, looked at, ended; half a sentence and two at once are refused", async () => {
+  const home = await cliHome();
+  await home.write("executors/one.sh", "#!/bin/sh\n# nightshift: name=work version=v1\n");
+  await home.write("executors/two.sh", "#!/bin/sh\n# nightshift: name=work version=v2\n");
+
+  const begun = await home.run(["executor", "rollout", "work", "--version", "v2", "--traffic", "20"]);
+  expect(begun.stdout).toMatch(/^work: 20 of 100 tasks go to v2, the others to v1\nVERSION +ATTEMPTS/);
+  const refused = await Promise.all([
+    home.run(["executor", "rollout", "work", "--version", "v2"]),
+    home.run(["executor", "rollout", "work", "--stop", "--finish"]),
+    home.run(["executor", "rollout", "work", "--version", "v2", "--traffic", "120"]),
+    home.run(["executor", "rollout", "--stop"]),
+  ]);
+  expect(refused.map(({ exitCode, stderr }) => [exitCode, stderr.split("\n")[0]])).toEqual([
+    [2, expect.stringContaining("a rollout needs a version and its share of the tasks")],
+    [2, expect.stringContaining("--finish does not go with --stop")],
+    [2, expect.stringContaining('--traffic cannot be "120"')],
+    [2, expect.stringContaining("whose rollout?")],
+  ]);
+  expect((await home.run(["executor", "rollout", "work", "--stop"])).stdout).toMatch(
+    /^work: stopped at \S+, every task goes to v1\nbecause stopped by /,
+  );
+  expect(await home.json("executor", "rollout")).toMatchObject([{ executor: "work", state: "stopped" }]);
+});

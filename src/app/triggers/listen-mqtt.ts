@@ -60,15 +60,11 @@ export class MqttListener {
   }
 
   async #open(protocolVersion: 4 | 5): Promise<void> {
-    const { broker: own, topic } = this.#trigger;
-    const { resolve, broker } = mqttDeps(this.#context);
-    const text = (value: string | undefined) => (value === undefined ? undefined : resolve(value));
-    const at = own
-      ? { url: resolve(own.url), username: text(own.username), password: text(own.password) }
-      : broker();
-    if (!at) return this.#warn("no broker is named; write url beside mqtt, or configure deliver.mqtt");
+    const { topic } = this.#trigger;
+    const at = brokerOf(this.#context, this.#trigger);
+    if (!at) return this.#warn(NO_BROKER);
     const mqtt = await load();
-    if (!mqtt) return this.#warn("the package `mqtt` is not installed; run npm install mqtt");
+    if (!mqtt) return this.#warn(NO_PACKAGE);
     if (this.#stop.signal.aborted) return;
     const { url, username, password } = at;
     const client = mqtt.connect(url, {
@@ -171,6 +167,27 @@ export class MqttListener {
     this.#hasWarned = true;
     this.#context.log.warn("mqtt-not-listening", { trigger: this.#trigger.name, error });
   }
+}
+
+const NO_BROKER = "no broker is named; write url beside mqtt, or configure deliver.mqtt";
+const NO_PACKAGE = "the package `mqtt` is not installed; run npm install mqtt";
+
+/** Why a topic cannot be listened to here, whatever the broker says; undefined = it can. */
+export async function whyNotListening(context: Context, trigger: MqttTrigger): Promise<string | undefined> {
+  try {
+    if (!brokerOf(context, trigger)) return NO_BROKER;
+  } catch (error) {
+    return messageOf(error);
+  }
+  return (await load()) ? undefined : NO_PACKAGE;
+}
+
+/** Throws `config.invalid` for a reference whose variable is missing. */
+function brokerOf(context: Context, { broker: own }: MqttTrigger) {
+  const { resolve, broker } = mqttDeps(context);
+  if (!own) return broker();
+  const text = (value: string | undefined) => (value === undefined ? undefined : resolve(value));
+  return { url: resolve(own.url), username: text(own.username), password: text(own.password) };
 }
 
 async function load(): Promise<Mqtt | undefined> {
