@@ -27,8 +27,8 @@ def place(name: str = ""):
 
 @executor("slow")
 def wait(seconds: float = 60, file: str = ""):
-    print("begun", flush=True)
     try:
+        print("begun", flush=True)
         time.sleep(seconds)
     finally:
         if file: open(file, "w").write("tidied")
