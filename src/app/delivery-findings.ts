@@ -10,18 +10,22 @@ import type { Finding } from "./diagnosis.ts";
 const MOST_NAMED = 20;
 /** Waiting rows that are looked at. */
 const MOST_WAITING = 500;
+/** Newest messages whose receipts are looked at. */
+const MOST_READ = 100;
 
 export async function deliveryFindings(context: Context): Promise<Finding[]> {
   const { ledger } = context;
-  const [incidents, ended, waiting] = await Promise.all([
+  const [incidents, ended, waiting, arrived] = await Promise.all([
     ledger.incidents({ state: ["open"], limit: MOST_NAMED }),
     ledger.deliveries({ state: ["dead", "unknown"], limit: MOST_NAMED }),
     ledger.deliveries({ state: ["queued"], limit: MOST_WAITING }),
+    ledger.deliveries({ state: ["delivered"], limit: MOST_READ }),
   ]);
   return [
     ...incidents.map(incidentFinding),
     ...ended.map(endedFinding),
     ...downFindings(waiting),
+    ...movedFindings(arrived),
     ...brokenFindings(context),
   ];
 }
@@ -53,6 +57,18 @@ function downFindings(waiting: readonly Delivery[]): Finding[] {
     code: "platformDown",
     what: `${rows.length === 1 ? "1 message waits" : `${rows.length} messages wait`} for ${platform}: ${rows[0]?.error ?? ""}.`,
     todo: `They are tried again by themselves. Look: nightshift delivery test ${platform}.`,
+  }));
+}
+
+/** One line for each chat whose messages had to be sent after it. */
+function movedFindings(arrived: readonly Delivery[]): Finding[] {
+  const moved = new Map<string, string>();
+  for (const { target, receipt } of arrived)
+    if (receipt?.movedTo !== undefined && !moved.has(target.text)) moved.set(target.text, receipt.movedTo);
+  return [...moved].map(([target, chat]) => ({
+    code: "chatMoved",
+    what: `The chat of ${target} has moved: its id is now ${chat}.`,
+    todo: `Messages follow it as long as the platform says so. Write "${chat}" where the old id stands: in jobs' targets, or as the home.`,
   }));
 }
 

@@ -21,6 +21,7 @@ export const FINDING_CODES = [
   "localIsOpen",
   "platformDown",
   "platformBroken",
+  "chatMoved",
   "deliveryDead",
   "incidentOpen",
   "hookMissing",

@@ -64,6 +64,8 @@ export interface Receipt {
   status?: number;
   at: Instant;
   note?: string;
+  /** The chat's new id, where it has moved. */
+  movedTo?: string;
 }
 
 export interface Delivery {

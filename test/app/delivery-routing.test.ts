@@ -4,6 +4,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Context } from "../../src/app/context.ts";
+import { deliveryFindings } from "../../src/app/delivery-findings.ts";
 import { addJob, queueRun } from "../../src/app/jobs.ts";
 import { tickOnce } from "../../src/app/node.ts";
 import { showRun } from "../../src/app/runs.ts";
@@ -130,8 +131,8 @@ describe("what does not arrive as it was meant", () => {
     body: { ok: false, error_code: 400, description, parameters },
   });
 
-  test("a chat that moved is followed, and the ledger keeps where to", async () => {
-    const { run, sent } = await world({
+  test("a chat that moved is followed; the ledger keeps where to, and doctor says so", async () => {
+    const { context, run, sent } = await world({
       refuse: ({ body }) =>
         body.includes('"-1001"')
           ? telegramRefusal("Bad Request: group chat was upgraded", { migrate_to_chat_id: -100777 })
@@ -143,6 +144,9 @@ describe("what does not arrive as it was meant", () => {
     expect(sent()[1]).toBe("telegram:-100777:17 done");
     expect(deliveries).toMatchObject([
       { state: "delivered", receipt: { note: expect.stringContaining("its id is now -100777") } },
+    ]);
+    expect((await deliveryFindings(context)).map(({ code, what }) => [code, what])).toEqual([
+      ["chatMoved", "The chat of telegram:-1001:17 has moved: its id is now -100777."],
     ]);
   });
 

@@ -24,6 +24,7 @@ import {
   asPlain,
   sendVariants,
   toChat,
+  toMoved,
   type Variant,
   withThreadNote,
 } from "../platforms/variants.ts";
@@ -150,10 +151,7 @@ const NO_THREAD = /message thread not found|topic_(?:deleted|closed)|topic_id_in
 function next({ status, json }: PlatformReply, variant: Variant): Variant | undefined {
   if (status !== 400) return undefined;
   const moved = textAt(json, "parameters", "migrate_to_chat_id");
-  if (moved !== undefined && moved !== variant.chat) {
-    const note = `the chat moved: its id is now ${moved}; change it where it is written`;
-    return { ...variant, chat: moved, notes: [...variant.notes, note] };
-  }
+  if (moved !== undefined && moved !== variant.chat) return toMoved(variant, moved);
   const description = textAt(json, "description") ?? "";
   if (NO_THREAD.test(description)) return toChat(variant);
   if (BAD_PICTURE.test(description)) return asFile(variant);

@@ -14,6 +14,8 @@ export interface Variant {
   isPlain: boolean;
   /** A picture, film or sound goes as any other file. */
   isFile?: boolean;
+  /** The id of the chat that was meant, since it moved. */
+  movedTo?: string;
   notes: readonly string[];
 }
 
@@ -36,7 +38,7 @@ export async function sendVariants({ first, send, next, judge }: Variants): Prom
   for (let step = 1; ; step++) {
     const answer = await send(variant);
     const other = answer.kind === "answered" && step < MAX_STEPS ? next(answer, variant) : undefined;
-    if (!other) return noted(judge(answer), variant.notes);
+    if (!other) return noted(judge(answer), variant);
     variant = other;
   }
 }
@@ -69,7 +71,14 @@ export function withThreadNote(body: string, variant: Variant, wanted: string | 
   return wanted !== undefined && variant.thread === undefined ? `${THREAD_GONE}\n\n${body}` : body;
 }
 
-function noted(result: SendResult, notes: readonly string[]): SendResult {
+/** The same in the chat's new place. */
+export function toMoved(variant: Variant, chat: string): Variant {
+  const note = `the chat moved: its id is now ${chat}; change it where it is written`;
+  return { ...variant, chat, movedTo: chat, notes: [...variant.notes, note] };
+}
+
+function noted(result: SendResult, { notes, movedTo }: Variant): SendResult {
   if (result.kind !== "delivered" || notes.length === 0) return result;
-  return { ...result, receipt: { ...result.receipt, note: notes.join("; ") } };
+  const note = notes.join("; ");
+  return { ...result, receipt: { ...result.receipt, note, ...(movedTo !== undefined && { movedTo }) } };
 }
