@@ -26,6 +26,7 @@ export const FINDING_CODES = [
   "incidentOpen",
   "hookMissing",
   "topicNotHeard",
+  "rolledBack",
   "watchedFolderMissing",
   "processUnseen",
   "processLeftover",

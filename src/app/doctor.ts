@@ -12,6 +12,7 @@ import { backgroundFindings } from "./background/findings.ts";
 import type { Context } from "./context.ts";
 import { deliveryFindings } from "./delivery-findings.ts";
 import type { Diagnosis, Finding } from "./diagnosis.ts";
+import { rolloutFindings } from "./executors/rollouts.ts";
 import { hookFindings } from "./hooks/hooks.ts";
 import { isStuck, isUp } from "./nodes.ts";
 import { triggerFindings } from "./triggers/findings.ts";
@@ -39,6 +40,7 @@ export async function diagnose(context: Context): Promise<Diagnosis> {
     ...(await backgroundFindings(context)),
     ...(await hookFindings(context)),
     ...(await triggerFindings(context)),
+    ...(await rolloutFindings(context)),
   ];
   const checked = [
     `${up.length} of ${nodes.length} known nodes`,

@@ -11,6 +11,7 @@ import { sumVersions, whyRollBack } from "../../orchestrate/rollout/judge-versio
 import type { Rollout } from "../../records/rollout.ts";
 import type { Context } from "../context.ts";
 import { Repeating } from "../repeating.ts";
+import { Throttled } from "../throttled.ts";
 import { JUDGED_ATTEMPTS } from "./rollouts.ts";
 
 export type RolloutContext = Pick<Context, "actor" | "clock" | "ledger" | "log">;
@@ -22,29 +23,28 @@ const LEAST_LOOK_MS = SECOND;
 export class RolloutWatch {
   readonly #context: RolloutContext;
   readonly #loop: Repeating;
+  readonly #changed: Throttled;
   #rollouts: ReadonlyMap<string, Rollout> = new Map();
   #reading: Promise<void> | undefined;
-  #readAtMs = Number.NEGATIVE_INFINITY;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #unsubscribe = () => {};
 
   constructor(context: RolloutContext) {
     this.#context = context;
     this.#loop = new Repeating({ ...context, what: "rollouts", everyMs: LOOK_MS, work: () => this.#look() });
+    this.#changed = new Throttled({ ...context, leastMs: LEAST_LOOK_MS, work: () => this.#read() });
   }
 
   /** Idempotent. Returns at once; the first reading is under way. */
   start(): void {
-    void this.#read();
-    this.#unsubscribe = this.#context.ledger.onChange(() => {
-      if (this.#context.clock.monotonicMs() - this.#readAtMs >= LEAST_LOOK_MS) void this.#read();
-    });
+    this.#changed.nudge();
+    this.#unsubscribe = this.#context.ledger.onChange(() => this.#changed.nudge());
     this.#loop.start();
   }
 
   async stop(): Promise<void> {
     this.#unsubscribe();
-    await this.#loop.stop();
+    await Promise.all([this.#changed.stop(), this.#loop.stop()]);
     await this.#reading;
   }
 
@@ -84,8 +84,7 @@ export class RolloutWatch {
   }
 
   async #readAll(): Promise<void> {
-    const { ledger, log, clock } = this.#context;
-    this.#readAtMs = clock.monotonicMs();
+    const { ledger, log } = this.#context;
     try {
       this.#rollouts = new Map((await ledger.rollouts()).map((one) => [one.executor, one]));
     } catch (error) {

@@ -12,6 +12,7 @@ import {
   type RolloutState,
 } from "../../records/rollout.ts";
 import type { Context } from "../context.ts";
+import type { Finding } from "../diagnosis.ts";
 import { requireExecutor } from "./require-task.ts";
 
 /** Attempts of an executor that are looked at, the newest: what it did before them says less than what it does now. */
@@ -124,6 +125,16 @@ export async function removeRollout(context: RolloutUse, executor: string): Prom
   const document = await documentOf(context, before);
   if (await context.ledger.removeRollout(before, context.actor, await context.ledger.now())) return document;
   throw changedMeanwhile(executor);
+}
+
+/** For `doctor`: versions that went back by themselves, until a person has said what becomes of them. */
+export async function rolloutFindings({ ledger }: Pick<Context, "ledger">): Promise<Finding[]> {
+  const back = (await ledger.rollouts()).filter(({ state }) => state === "rolledBack");
+  return back.map(({ executor, version, baseline, reason, changedAt }) => ({
+    code: "rolledBack",
+    what: `${executor} ${version} was rolled back at ${formatInstant(changedAt)}: ${reason}. Every task goes to ${baseline}.`,
+    todo: `Correct it and roll it out again, or leave it: nightshift executor rollout ${executor} --stop.`,
+  }));
 }
 
 async function change(context: RolloutUse, rollout: Rollout, event: string): Promise<RolloutDocument> {

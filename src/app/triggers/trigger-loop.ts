@@ -13,6 +13,7 @@ import type { Context } from "../context.ts";
 import { triggersOfView } from "../fire-event.ts";
 import { nodesUp } from "../nodes.ts";
 import { Repeating } from "../repeating.ts";
+import { Throttled } from "../throttled.ts";
 import type { MqttTrigger } from "./listen-mqtt.ts";
 import type { ExecutorTrigger } from "./watch-executor.ts";
 import type { FileTrigger } from "./watch-files.ts";
@@ -32,11 +33,11 @@ export class TriggerLoop {
   readonly #context: Context;
   readonly #nodeId: string;
   readonly #loop: Repeating;
+  readonly #changed: Throttled;
   /** By kind and name, with what it was made of. */
   readonly #listeners = new Map<string, { of: string; listener: Listener }>();
   #unsubscribe = () => {};
   #looking: Promise<void> | undefined;
-  #lookedAtMs = Number.NEGATIVE_INFINITY;
   #sequence = -1;
   #hasTopics = false;
   #isStopped = false;
@@ -45,21 +46,20 @@ export class TriggerLoop {
     this.#context = context;
     this.#nodeId = nodeId;
     this.#loop = new Repeating({ ...context, what: "triggers", everyMs: LOOK_MS, work: () => this.#look() });
+    this.#changed = new Throttled({ ...context, leastMs: LEAST_LOOK_MS, work: () => this.#look() });
   }
 
   /** Idempotent. Returns at once; the first look is under way. */
   start(): void {
-    void this.#look();
-    this.#unsubscribe = this.#context.ledger.onChange(() => {
-      if (this.#context.clock.monotonicMs() - this.#lookedAtMs >= LEAST_LOOK_MS) void this.#look();
-    });
+    this.#changed.nudge();
+    this.#unsubscribe = this.#context.ledger.onChange(() => this.#changed.nudge());
     this.#loop.start();
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#unsubscribe();
-    await this.#loop.stop();
+    await Promise.all([this.#changed.stop(), this.#loop.stop()]);
     await this.#looking;
     await Promise.all([...this.#listeners.values()].map(({ listener }) => listener.stop()));
   }
@@ -75,8 +75,7 @@ export class TriggerLoop {
   }
 
   async #lookOnce(): Promise<void> {
-    const { ledger, clock } = this.#context;
-    this.#lookedAtMs = clock.monotonicMs();
+    const { ledger } = this.#context;
     const sequence = await ledger.lastSequence();
     // Whether another node has gone shows in no event.
     if (sequence === this.#sequence && !this.#hasTopics) return;

@@ -1,6 +1,7 @@
 // Versions of an executor side by side: who gets which, what a run keeps, and how a bad one goes by itself.
 
 import { describe, expect, test } from "vitest";
+import { diagnose } from "../../../src/app/doctor.ts";
 import {
   endRollout,
   listRollouts,
@@ -125,6 +126,13 @@ describe("a version that does worse", () => {
     expect(told).toMatchObject([{ data: { executor: "work", version: "2", baseline: "1", by: "test" } }]);
     const said = lines.filter(({ event }) => event === "rollout-rolled-back");
     expect(said).toMatchObject([{ fields: { executor: "work", version: "2", reason: after.reason } }]);
+    const finding = async () =>
+      (await diagnose(bench.context)).findings.find(({ code }) => code === "rolledBack");
+    expect((await finding())?.what).toMatch(
+      /^work 2 was rolled back at .*attempts of 2 failed.* Every task goes to 1\.$/,
+    );
+    await endRollout(context, "work", "stopped");
+    expect(await finding()).toBeUndefined();
     expect(await bench.context.ledger.run(later)).toMatchObject({
       state: "succeeded",
       admission: { version: "1" },
