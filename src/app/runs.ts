@@ -37,6 +37,23 @@ export async function listRuns(context: Context, input: RunListInput): Promise<R
   return runs.map((run) => runDocument(run));
 }
 
+/** What the workflows are called that these runs are tasks of, by their runs' ids. */
+export async function workflowNamesOf(
+  context: Context,
+  runs: readonly RunDocument[],
+): Promise<ReadonlyMap<string, string>> {
+  const parents = new Set(runs.flatMap(({ unit, parentId }) => (unit === null ? [] : (parentId ?? []))));
+  const found = await Promise.all([...parents].map((id) => context.ledger.run(id)));
+  return new Map(
+    found.flatMap((run) => {
+      if (!run || "ambiguous" in run) return [];
+      const { jobId, work } = runDocument(run);
+      const name = jobId ?? work;
+      return name === null ? [] : [[run.id, name] as const];
+    }),
+  );
+}
+
 /** The run with this id or unique prefix. Throws `input.not-found`, `input.ambiguous`. */
 export async function findRun(context: Context, idOrPrefix: string): Promise<Run> {
   const found = await context.ledger.run(idOrPrefix);

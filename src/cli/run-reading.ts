@@ -2,7 +2,14 @@
 
 import type { RunDocument } from "../app/documents.ts";
 import type { RunTimes } from "../app/run-times.ts";
-import { explain as explainUseCase, listRuns, type RunTreeDocument, runTree, showRun } from "../app/runs.ts";
+import {
+  explain as explainUseCase,
+  listRuns,
+  type RunTreeDocument,
+  runTree,
+  showRun,
+  workflowNamesOf,
+} from "../app/runs.ts";
 import type { RunShowDocument } from "../app/turn-documents.ts";
 import { RUN_STATES } from "../records/run.ts";
 import type { RunCommand } from "./command.ts";
@@ -26,19 +33,23 @@ export const list: RunCommand = async ({ options, io, open }) => {
     ...(before !== undefined && { before }),
     ...(limit !== undefined && { limit }),
   });
-  print(io, runs, () => (runs.length === 0 ? "No runs." : table(HEADER, runs.map(row))));
+  const workflows = io.isJson ? new Map<string, string>() : await workflowNamesOf(context, runs);
+  const rows = runs.map((run) => row(run, workflows.get(run.parentId ?? "")));
+  print(io, runs, () => (runs.length === 0 ? "No runs." : table(HEADER, rows)));
   return EXIT.ok;
 };
 
 const HEADER = ["RUN", "JOB", "SLOT", "STATE", "STARTED", "LATE", "TOOK"];
 
-function row(run: RunDocument): string[] {
+/** `workflow`: what the one is called that it is a task of. */
+function row(run: RunDocument, workflow: string | undefined): string[] {
   const slot = run.slot ?? run.trigger;
   const range = run.slotCount > 1 ? ` … ${run.slotTo} (${run.slotCount} slots)` : "";
   const state = run.reason ? `${run.state} (${run.reason})` : run.state;
+  const task = run.unit !== null && workflow !== undefined ? `${workflow}/${run.unit}` : run.unit;
   return [
     run.id,
-    run.jobId ?? run.unit ?? run.work ?? "–",
+    task ?? run.jobId ?? run.work ?? "–",
     slot + range,
     state,
     instant(run.startedAt),
@@ -110,7 +121,9 @@ export const tree: RunCommand = async ({ args: [id = ""], io, open }) => {
 };
 
 function treeLines(node: RunTreeDocument, own: string, below: string): string[] {
-  const name = node.unit ?? [node.jobId ?? node.work, node.slot ?? node.trigger].filter(Boolean).join(" ");
+  const name = node.unit
+    ? taskName(node, node.unit)
+    : [node.jobId ?? node.work, node.slot ?? node.trigger].filter(Boolean).join(" ");
   const line = `${own}${node.id}  ${name}  ${node.state}${node.reason ? ` (${node.reason})` : ""}  ${duration(node.durationMs)}`;
   const indent = `${below}${node.children.length > 0 ? "│" : " "}   `;
   return [
@@ -121,6 +134,12 @@ function treeLines(node: RunTreeDocument, own: string, below: string): string[] 
       return treeLines(child, `${below}${isLast ? "└─ " : "├─ "}`, `${below}${isLast ? "   " : "│  "}`);
     }),
   ];
+}
+
+/** Its executor is named where it has another name: a fallback did the work then, or another one of several. */
+function taskName({ work, attempt }: RunTreeDocument, unit: string): string {
+  const executor = work !== null && work !== unit ? ` (${work})` : "";
+  return `${unit}${executor}${attempt > 1 ? `, attempt ${attempt}` : ""}`;
 }
 
 export const explain: RunCommand = async ({ args: [id = ""], io, open }) => {
