@@ -136,9 +136,10 @@ function treeLines(node: RunTreeDocument, own: string, below: string): string[] 
   ];
 }
 
-/** Its executor is named where it has another name: a fallback did the work then, or another one of several. */
+/** Its executor is named where that says something: a fallback did the work, or another one of several. */
 function taskName({ work, attempt }: RunTreeDocument, unit: string): string {
-  const executor = work !== null && work !== unit ? ` (${work})` : "";
+  const isPlain = work === null || work === unit || work === "shell_exec" || work === "script";
+  const executor = isPlain ? "" : ` (${work})`;
   return `${unit}${executor}${attempt > 1 ? `, attempt ${attempt}` : ""}`;
 }
 
