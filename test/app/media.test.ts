@@ -138,3 +138,28 @@ test("the kept file stays as long as its row may need it, and leaves with its te
   expect((await showRun(context, id)).deliveries.every(({ media }) => media === null)).toBe(true);
   await new Housekeeping(context, openOutputFiles(context.home.paths.root)).keep();
 });
+
+test("a workflow sends what its tasks name, in their order, with its own message", async () => {
+  const context = await homeWith();
+  await writeScript(context, "plot.sh", PLOT);
+  const tasks = [
+    { id: "plot", script: "plot.sh" },
+    { id: "say", shell: "echo fine", dependsOn: ["plot"] },
+  ];
+  const workflow = { inline: { name: "report", tasks, outputs: { message: "Done." } } };
+  await addJob(context, { id: "report", run: { workflow } });
+  const { id } = await queueRun(context, "report");
+  await tickOnce({ context });
+
+  const { deliveries, outcome } = await showRun(context, id);
+  expect(outcome).toMatchObject({
+    state: "succeeded",
+    output: "Done.",
+    media: { refused: [{ path: "out.txt" }] },
+  });
+  expect(deliveries.map(({ state, media }) => [state, media?.name])).toEqual([
+    ["delivered", undefined],
+    ["delivered", "chart.png"],
+    ["delivered", "table.csv"],
+  ]);
+});

@@ -14,7 +14,7 @@ import type { RunDeps, StartedWorkflow } from "./live-workflow.ts";
 import { ProgressWriter } from "./progress-writer.ts";
 import { readRetry, retriedEntries } from "./retry-from.ts";
 import { WORKFLOWS_QUEUE } from "./task-rows.ts";
-import { outcomeOfWorkflow } from "./workflow-outcome.ts";
+import { outcomeOfWorkflow, withFilesOf } from "./workflow-outcome.ts";
 import { WorkflowRun } from "./workflow-run.ts";
 import {
   machinesFor,
@@ -56,7 +56,8 @@ export async function runWorkflow(
     const end = await run.run();
     if (end === "stopped") return { state: "yielded" };
     if (end === "lost") return { state: "cancelled", by: "claimLost" };
-    return outcomeOfWorkflow(planned.plan, progress, ctx.abortReason());
+    const outcome = outcomeOfWorkflow(planned.plan, progress, ctx.abortReason());
+    return withFilesOf(outcome, await deps.context.ledger.tasksOf(ctx.run.id));
   } finally {
     unwatch();
   }

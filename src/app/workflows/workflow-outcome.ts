@@ -4,7 +4,9 @@ import { textOf } from "../../orchestrate/expressions/template.ts";
 import type { Plan } from "../../orchestrate/graph/plan.ts";
 import { hasEnded, type Progress } from "../../orchestrate/graph/progress.ts";
 import type { Outcome } from "../../records/outcome.ts";
+import type { Run } from "../../records/run.ts";
 import type { AbortReason } from "../../records/run-context.ts";
+import { unitOf } from "../run-names.ts";
 
 /** The outcome of a run that has ended. */
 export function outcomeOfWorkflow(plan: Plan, progress: Progress, reason: AbortReason | undefined): Outcome {
@@ -34,6 +36,22 @@ export function outcomeOfWorkflow(plan: Plan, progress: Progress, reason: AbortR
         ...{ lastActivity: summaryOf(plan, progress), lastActivityAt: ended.at },
       };
   }
+}
+
+/** With the files that its tasks named, in the tasks' order: they go out with the workflow's own message. */
+export function withFilesOf(outcome: Outcome, tasks: readonly Run[]): Outcome {
+  if (outcome.state !== "succeeded") return outcome;
+  const newest = new Map<string | undefined, Run>();
+  for (const task of tasks) newest.set(unitOf(task), task);
+  const all = [...newest.values()].flatMap(({ outcome: ended }) =>
+    ended?.state === "succeeded" && ended.media ? [ended.media] : [],
+  );
+  if (all.length === 0) return outcome;
+  const media = {
+    kept: all.flatMap(({ kept }) => kept),
+    refused: all.flatMap(({ refused }) => refused),
+  };
+  return { ...outcome, isSilent: false, media };
 }
 
 /** What goes to people: the output called `message`, else every output on a line, else a line that says what was done. */

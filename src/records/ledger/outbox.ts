@@ -51,7 +51,7 @@ export interface OutboxLedger {
    * everything else of them stays.
    */
   blankDeliveries(request: { before: Instant; limit: number }): Promise<number>;
-  /** Which of these kept files a row still names. */
+  /** Which of these kept files (`…/<runId>/<name>`) a row still names, or may yet: its run's tree is not at its end. */
   knownMediaFiles(files: readonly string[]): Promise<ReadonlySet<string>>;
   delivery(idOrPrefix: string): Promise<Delivery | undefined>;
   /** Newest first; of one run in the reverse order of their parts. */

@@ -6,6 +6,7 @@ import { type DeliveryClosing, MEDIA_LEASE_FACTOR, type OutboxLedger } from "../
 import { columnList, DELIVERY, decode } from "./codecs.ts";
 import type { Columns } from "./columns.ts";
 import type { Row } from "./connection.ts";
+import { isOpen } from "./endings.ts";
 import { listDeliveries } from "./lists.ts";
 import { HAS_ITS_FILE, NODE_SEEN_MS, queuedHeads } from "./outbox-heads.ts";
 import { insertDeliveries } from "./outbox-rows.ts";
@@ -237,18 +238,20 @@ async function blankDeliveries(
   return blanked.length;
 }
 
-const FILE: Columns = { file: "text" };
+const FILE: Columns = { file: "text", runId: "text" };
 
 async function knownMediaFiles(
   { connection, dialect }: Store,
   files: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const rows = await connection.all(
-    `SELECT DISTINCT d."mediaFile" AS "file" FROM ${dialect.rows("x", FILE)} JOIN "deliveries" AS d ON d."mediaFile" = x."file"`,
+    `SELECT x."file" AS "file" FROM ${dialect.rows("x", FILE)}
+     WHERE EXISTS (SELECT 1 FROM "deliveries" AS d WHERE d."mediaFile" = x."file")
+        OR EXISTS (SELECT 1 FROM "runs" AS r JOIN "runs" AS t ON t."id" = r."rootId" WHERE r."id" = x."runId" AND ${isOpen("t")})`,
     [
       dialect.encodeRows(
         FILE,
-        files.map((file) => ({ file })),
+        files.map((file) => ({ file, runId: file.split("/").at(-2) })),
       ),
     ],
   );

@@ -3,7 +3,19 @@
 import { expect, test } from "vitest";
 import { MINUTE } from "../../../src/kernel/time.ts";
 import type { Ledger } from "../../../src/records/ledger/index.ts";
-import { type Bench, delivery, HOST, LEASE_MS, manualRun, START, startOne, whenFree } from "./fixtures.ts";
+import {
+  type Bench,
+  delivery,
+  HOST,
+  keep,
+  LEASE_MS,
+  manualRun,
+  passRequest,
+  START,
+  startOne,
+  succeed,
+  whenFree,
+} from "./fixtures.ts";
 
 const MEDIA = {
   file: "output/_media/r/0-a.png",
@@ -149,6 +161,22 @@ export function outboxRules(open: () => Promise<Bench>): void {
 
     expect(await ledger.delivery(row!.id)).toMatchObject({ state: "delivered", body: "", media: undefined });
     expect(await known()).toEqual([]);
+  });
+
+  test("a file of a task may yet be named while its workflow goes on", async () => {
+    const bench = await open();
+    const ledger = await bench.open();
+    const root = manualRun(bench, { jobId: undefined });
+    const task = manualRun(bench, { jobId: undefined, parentId: root.id, rootId: root.id });
+    await ledger.enqueue([root, task]);
+    const file = `output/_media/${task.id}/0-a.png`;
+    const { claimed } = await ledger.pass(passRequest(bench, { decide: keep }));
+    const claimOf = (id: string) => claimed.filter(({ run }) => run.id === id).map(({ claim }) => claim);
+    await ledger.closeRuns(claimOf(task.id).map((claim) => succeed(bench, claim)));
+    expect([...(await ledger.knownMediaFiles([file]))]).toEqual([file]);
+
+    await ledger.closeRuns(claimOf(root.id).map((claim) => succeed(bench, claim)));
+    expect([...(await ledger.knownMediaFiles([file]))]).toEqual([]);
   });
 
   test("O2: a file is slow to send: its row is held six times as long as a text", async () => {
