@@ -1,10 +1,11 @@
 // Where a run's time went, by its row and its events: created → queued → waiting for resources → claimed → started →
-// finished. Pure.
+// finished.
 //
 // I1. The parts follow each other without gaps; a part that has not ended, or of which nothing is known, is null.
 
 import { formatInstant, type Instant } from "../kernel/time.ts";
 import type { Run, RunEvent } from "../records/run.ts";
+import type { Context } from "./context.ts";
 
 export interface RunTimes {
   /** From when it waited for resources, or for a node that can do it; null = it did not, or nobody knows any more. */
@@ -23,7 +24,14 @@ export interface RunTimes {
   ranMs: number | null;
 }
 
-/** `events`: the run's own; more than its first ones may be missing. */
+/** What tells a run's times comes before what it says. */
+const FIRST_EVENTS = 200;
+
+export async function readRunTimes({ ledger }: Pick<Context, "ledger">, run: Run): Promise<RunTimes> {
+  return runTimes(run, await ledger.events({ runId: run.id, limit: FIRST_EVENTS }));
+}
+
+/** Pure. `events`: the run's own; more than its first ones may be missing. */
 export function runTimes(run: Run, events: readonly RunEvent[]): RunTimes {
   const { createdAt, startedAt, finishedAt } = run;
   const claimedAt = newest(events, "run-claimed", startedAt);

@@ -5,15 +5,15 @@ import { makeId } from "../kernel/ids.ts";
 import type { Instant } from "../kernel/time.ts";
 import type { NewRun } from "../records/ledger/claims.ts";
 import { isTerminal, type Run, type RunEvent, type RunState } from "../records/run.ts";
-import { type TriggerEventDocument, triggerEventDocument } from "../records/trigger.ts";
 import { besideName } from "../store/files/output-files.ts";
 import type { Context } from "./context.ts";
 import { jobState, type RunDocument, runDocument } from "./documents.ts";
 import { type ExplainFacts, type Explanation, explainRun, liveOther } from "./explain.ts";
 import { isUp } from "./nodes.ts";
 import { unitOf } from "./run-names.ts";
-import { runTimes } from "./run-times.ts";
+import { readRunTimes } from "./run-times.ts";
 import { traitsOf } from "./run-traits.ts";
+import { shownEvent } from "./trigger-of-run.ts";
 import type { RunShowDocument, TurnDocument } from "./turn-documents.ts";
 
 export interface RunListInput {
@@ -81,28 +81,19 @@ export async function newestAttempt(context: Context, idOrPrefix: string): Promi
   return (await context.ledger.attempts(run.dedupeKey)).at(-1) ?? run;
 }
 
-/** What tells a run's times comes before what it says. */
-const FIRST_EVENTS = 200;
-
 /** One run with its deliveries and resolutions, an agent's turns, and where its time went. */
 export async function showRun(context: Context, idOrPrefix: string): Promise<RunShowDocument> {
   const run = await findRun(context, idOrPrefix);
-  const [document, turns, event, events] = await Promise.all([
+  const [document, turns, event, times] = await Promise.all([
     documentOf(context, run),
     turnsOfRun(context, run),
     shownEvent(context, run),
-    context.ledger.events({ runId: run.id, limit: FIRST_EVENTS }),
+    readRunTimes(context, run),
   ]);
   const { outputFile } = run;
   const isKept = turns.length > 0 && outputFile !== undefined;
   const trajectoryFile = isKept ? besideName(outputFile, "trajectory") : null;
-  return { ...document, turns, trajectoryFile, event, times: runTimes(run, events) };
-}
-
-/** As people may see it (law 7). */
-async function shownEvent(context: Context, { eventId }: Run): Promise<TriggerEventDocument | null> {
-  const event = eventId === undefined ? undefined : await context.ledger.triggerEvent(eventId);
-  return event ? triggerEventDocument({ ...event, data: context.redact(event.data) }) : null;
+  return { ...document, turns, trajectoryFile, event, times };
 }
 
 /** Read only where there may be some: most runs are scripts, whose logs hold output. */

@@ -14,6 +14,15 @@ export async function triggerOfRun(
   return event && triggerEventDocument(event);
 }
 
+/** The event of the run itself, as people may see it (law 7). */
+export async function shownEvent(
+  context: Pick<Context, "ledger" | "redact">,
+  { eventId }: Pick<Run, "eventId">,
+): Promise<TriggerEventDocument | null> {
+  const event = eventId === undefined ? undefined : await context.ledger.triggerEvent(eventId);
+  return event ? triggerEventDocument({ ...event, data: context.redact(event.data) }) : null;
+}
+
 async function eventOfRoot(
   { ledger }: Pick<Context, "ledger">,
   { id, rootId }: Pick<Run, "id" | "rootId">,
