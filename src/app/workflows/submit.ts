@@ -14,7 +14,7 @@ import { type RunDocument, runDocument } from "../documents.ts";
 import { requirePossible } from "../resources/impossible.ts";
 import { fillParams } from "./begin-run.ts";
 import { groupOf } from "./concurrency-group.ts";
-import { DEFAULT_QUEUE, WORKFLOWS_QUEUE } from "./task-rows.ts";
+import { DEFAULT_QUEUE, queueNames, WORKFLOWS_QUEUE } from "./task-rows.ts";
 import type { PlannedWorkflow, WorkflowDeps } from "./workflow-source.ts";
 
 interface SubmitOptions {
@@ -94,9 +94,10 @@ export async function submitTask(
     );
   }
   const { queues, orchestrator } = context.config;
-  if (queue !== undefined && queues.length > 0 && !queues.some((one) => one.name === queue))
+  const names = queueNames(queues);
+  if (queue !== undefined && !names.includes(queue))
     throw new Fault("input.not-found", `there is no queue "${queue}"`, {
-      hint: `Queues are ${queues.map((one) => one.name).join(", ")}.`,
+      hint: `Write it below queues: in config.yaml; known are ${names.join(", ")}.`,
     });
   const { whyParamsRefused } = await import("../../orchestrate/executors/call-executor.ts");
   const why = whyParamsRefused(executor, params);

@@ -14,6 +14,12 @@ import type { Task } from "../../records/workflow.ts";
 export const WORKFLOWS_QUEUE = "(workflows)";
 /** Tasks that name none. */
 export const DEFAULT_QUEUE = "default";
+
+/** Those that a task may name: the config's, and the one of tasks that name none. */
+export const queueNames = (queues: readonly { name: string }[]): string[] => [
+  ...new Set([...queues.map(({ name }) => name), DEFAULT_QUEUE]),
+];
+
 /** A result travels in journals and templates: what is larger belongs into a file. */
 const MAX_RESULT_CHARACTERS = 256_000;
 

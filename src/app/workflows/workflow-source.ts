@@ -17,6 +17,7 @@ import type { Context } from "../context.ts";
 import { possibleContract } from "../resources/impossible.ts";
 import { readCapacities } from "../resources/machines.ts";
 import { defaultsOf, type ExecutorTable, readExecutors } from "./executor-table.ts";
+import { queueNames } from "./task-rows.ts";
 
 export interface WorkflowDeps {
   context: Context;
@@ -137,7 +138,6 @@ async function tablesFor(
   { workflow, executors }: Pick<PlannedWorkflow, "workflow" | "executors">,
 ): Promise<CheckTables> {
   const { queues } = context.config;
-  const names = queues.map(({ name }) => name);
   // Machines are measured only for those that ask for something of them.
   const machines = asksOfMachines(workflow, executors) ? await readCapacities(context) : undefined;
   const contracts = [...executors].flatMap(([name, registered]) => {
@@ -147,7 +147,7 @@ async function tablesFor(
   return {
     machines,
     executors: new Map(contracts),
-    ...(names.length > 0 && { queues: names }),
+    queues: queueNames(queues),
     workflows: await workflowNames(context),
   };
 }
