@@ -21,6 +21,8 @@ export interface ExplainFacts {
   blocker?: Run | undefined;
   /** For `waiting: node` and `waiting: resources`: what the nodes that looked at it lack. */
   lacks?: string | undefined;
+  /** What its workflow asks people: of a live workflow everything, of its task what is asked about it. */
+  questions?: readonly Question[] | undefined;
   /** Of a run that waits in a queue. `width` undefined = it has none. */
   queue?:
     | {
@@ -33,10 +35,18 @@ export interface ExplainFacts {
     | undefined;
 }
 
+export interface Question {
+  /** Of the task's run. */
+  id: string;
+  unit: string;
+  /** Else nobody knows what became of its effect. */
+  isApproval: boolean;
+}
+
 export interface Explanation {
   runId: string;
   state: string;
-  /** A word for programs: `finished`, `running`, `overlap`, `backoff`, `paused`, `nodeDown`, `nodesFull`, `lease`, `node`, `approval`, `pause`, `resources`, `queueFull`, `group`, `due`. */
+  /** A word for programs: `finished`, `running`, `question`, `overlap`, `backoff`, `paused`, `nodeDown`, `nodesFull`, `lease`, `node`, `approval`, `pause`, `resources`, `queueFull`, `group`, `due`. */
   because: string;
   sentence: string;
   until: string | null;
@@ -64,7 +74,7 @@ interface Found {
 }
 
 function explainState(run: Run, facts: ExplainFacts): Found {
-  if (run.finishedAt !== undefined) return explainFinished(run);
+  if (run.finishedAt !== undefined) return explainFinished(run, facts);
   if (isLive(run.state)) return explainLive(run, facts);
   return (
     explainQuestion(run) ??
@@ -81,13 +91,25 @@ function explainState(run: Run, facts: ExplainFacts): Found {
   );
 }
 
-function explainFinished(run: Run): Found {
+function explainFinished(run: Run, { questions }: ExplainFacts): Found {
   const when = formatInstant(run.finishedAt ?? run.createdAt);
   const why = run.reason ? ` (${run.reason})` : "";
+  const [question] = questions ?? [];
+  if (question) {
+    const sentence = `It ended as ${run.state}${why} at ${when}; its workflow waits for a person's word: ${answerTo(question)}.`;
+    return { because: "question", sentence };
+  }
   return { because: "finished", sentence: `It ended as ${run.state}${why} at ${when}.` };
 }
 
-function explainLive(run: Run, { nodes, nodesUp, now }: ExplainFacts): Found {
+function answerTo({ id, isApproval }: Question): string {
+  const words = isApproval
+    ? "`--as succeeded` approves, `--as failed` refuses"
+    : "`--as rerun` has it done again, `--as succeeded` or `--as failed` says how it ended";
+  return `\`nightshift run resolve ${id}\`, where ${words}`;
+}
+
+function explainLive(run: Run, { nodes, nodesUp, now, questions = [] }: ExplainFacts): Found {
   const name = nodes.find((node) => node.id === run.owner)?.name ?? run.owner ?? "an unknown node";
   const isUp = nodesUp.some((node) => node.id === run.owner);
   if (!isUp) {
@@ -108,6 +130,13 @@ function explainLive(run: Run, { nodes, nodesUp, now }: ExplainFacts): Found {
       sentence: `Node ${name} is ending it, as ${run.cancelledBy ?? "somebody"} asked.`,
       holder: name,
     };
+  }
+  const [question, ...more] = questions;
+  if (question) {
+    const others =
+      more.length > 0 ? ` So do ${more.map(({ unit, id }) => `${unit} (${id})`).join(", ")}.` : "";
+    const sentence = `It is running on node ${name}${since}; its task ${question.unit} waits for a person's word: ${answerTo(question)}.${others}`;
+    return { because: "question", sentence, holder: name };
   }
   return { because: "running", sentence: `It is running on node ${name}${since}.`, holder: name };
 }

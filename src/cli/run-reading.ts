@@ -1,15 +1,9 @@
 // `run list | show | tree | explain`.
 
 import type { RunDocument } from "../app/documents.ts";
+import { explain as explainUseCase } from "../app/explain-run.ts";
 import type { RunTimes } from "../app/run-times.ts";
-import {
-  explain as explainUseCase,
-  listRuns,
-  type RunTreeDocument,
-  runTree,
-  showRun,
-  workflowNamesOf,
-} from "../app/runs.ts";
+import { listRuns, type RunTreeDocument, runTree, showRun, workflowNamesOf } from "../app/runs.ts";
 import type { RunShowDocument } from "../app/turn-documents.ts";
 import { RUN_STATES } from "../records/run.ts";
 import type { RunCommand } from "./command.ts";

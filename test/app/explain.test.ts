@@ -153,6 +153,18 @@ describe("explain says in one sentence why a run is not running", () => {
       "It is running on node host-a:42",
     ],
     [
+      "its task waits for a person",
+      { state: "running", owner: "node-1", startedAt: NOW },
+      {
+        questions: [
+          { id: "run-a", unit: "ask", isApproval: true },
+          { id: "run-b", unit: "mail", isApproval: false },
+        ],
+      },
+      "question",
+      "its task ask waits for a person's word: `nightshift run resolve run-a`, where `--as succeeded` approves, `--as failed` refuses. So do mail (run-b).",
+    ],
+    [
       "it has ended",
       { state: "skipped", reason: "overlap", finishedAt: NOW },
       {},

@@ -91,7 +91,8 @@ export async function workflowStorm(
   await home.workflow("inner", INNER);
   const up = { home: home.path, env: home.env, args: ["--grace", "10s"] };
   const jobs = ["flow-a", "flow-b"].map((id) => ({
-    ...{ id, schedule: "every 1s", overlap: "queue", repeat: runs },
+    // The questions that `drain` answers are found in what people are told.
+    ...{ id, schedule: "every 1s", overlap: "queue", repeat: runs, onFailure: ["local"] },
     run: { workflow: { file: "graph" } },
   }));
   const companion = hasCompanion ? await startNode(up) : undefined;

@@ -10,11 +10,11 @@ import type { Tool, ToolResult } from "../../records/tool.ts";
 import type { Context } from "../context.ts";
 import { eventDocument, type RunDocument } from "../documents.ts";
 import { eventsOfRun } from "../events-of-run.ts";
+import { explain } from "../explain-run.ts";
 import { nodesUp } from "../nodes.ts";
 import { resolveRun } from "../resolve-run.ts";
 import {
   cancelRun,
-  explain,
   findRun,
   listRuns,
   type RunTreeDocument,

@@ -3,17 +3,9 @@
 import * as z from "zod/mini";
 import { readAudit } from "../../app/audit.ts";
 import { eventDocument } from "../../app/documents.ts";
+import { explain } from "../../app/explain-run.ts";
 import { resolveRun } from "../../app/resolve-run.ts";
-import {
-  cancelRun,
-  explain,
-  findRun,
-  listRuns,
-  retryRun,
-  runEvents,
-  runTree,
-  showRun,
-} from "../../app/runs.ts";
+import { cancelRun, findRun, listRuns, retryRun, runEvents, runTree, showRun } from "../../app/runs.ts";
 import { retryFromTask } from "../../app/workflows/retry-run.ts";
 import { RUN_STATES } from "../../records/run.ts";
 import { parseBody } from "../bodies.ts";

@@ -1,9 +1,10 @@
 // What no machine can ever do is refused where it is asked for; what one can do later waits, and says for what (W5).
 
 import { describe, expect, test } from "vitest";
+import { explain } from "../../../src/app/explain-run.ts";
 import { addJob } from "../../../src/app/jobs.ts";
 import { readResources } from "../../../src/app/resources/resource-documents.ts";
-import { explain, showRun } from "../../../src/app/runs.ts";
+import { showRun } from "../../../src/app/runs.ts";
 import { submitTask } from "../../../src/app/workflows/submit.ts";
 import { defineExecutor } from "../../../src/orchestrate/executors/define-executor.ts";
 import { BARE_ENV } from "../../support/home.ts";

@@ -1,8 +1,9 @@
 // Jobs whose work is a task: they wait in their queue as any task does (W4), by schedule and by hand.
 
 import { expect, test } from "vitest";
+import { explain } from "../../../src/app/explain-run.ts";
 import { addJob, queueRun } from "../../../src/app/jobs.ts";
-import { explain, findRun } from "../../../src/app/runs.ts";
+import { findRun } from "../../../src/app/runs.ts";
 import { gated, WorkflowBench } from "./bench.ts";
 
 test("W4: jobs share the width of their queue; explain says so", async () => {

@@ -1,6 +1,7 @@
 // Going on: after a stop, in another node, from a task of an earlier run, and one after the other in a group.
 
 import { describe, expect, test } from "vitest";
+import { explain } from "../../../src/app/explain-run.ts";
 import { addJob, queueRun } from "../../../src/app/jobs.ts";
 import { resolveRun } from "../../../src/app/resolve-run.ts";
 import { findRun, runTree } from "../../../src/app/runs.ts";
@@ -67,6 +68,11 @@ outputs: {a: "{{ a.result }}", b: "{{ b.result }}"}
     expect(asked?.body).toContain(`waits for your word on a`);
     expect(asked?.body).toContain(`nightshift run resolve ${task?.id} --as rerun`);
     expect(gate.calls).toHaveLength(1);
+    for (const run of [id, task?.id ?? ""])
+      expect(await explain(bench.context, run)).toMatchObject({
+        because: "question",
+        sentence: expect.stringContaining(`\`nightshift run resolve ${task?.id}\`, where \`--as rerun\``),
+      });
 
     await resolveRun(bench.context, id, { as: "rerun" });
     const again = await gate.whenCalled(2);
