@@ -1,11 +1,14 @@
 // What a live workflow is given by its node: where attempts run, what they wait for, and how people are asked.
 
 import { rowsOf } from "../../deliver/outbox-rows.ts";
+import { LOCAL } from "../../deliver/route.ts";
 import { whyImpossible } from "../../orchestrate/check/resource-issues.ts";
 import type { AdmitSettings } from "../../orchestrate/queues/admit.ts";
 import { queueOf } from "../../orchestrate/queues/admit.ts";
 import { eligible, needsOf } from "../../orchestrate/resources/choose.ts";
+import type { TargetSelector } from "../../records/delivery.ts";
 import type { Executor } from "../../records/executor.ts";
+import type { Job } from "../../records/job.ts";
 import { NO_RESOURCES } from "../../records/resources.ts";
 import type { Admission } from "../../records/run.ts";
 import type { RunContext } from "../../records/run-context.ts";
@@ -45,13 +48,20 @@ export function makeRunDeps(
     ask: (question) =>
       rowsOf(
         {
-          ...{ kind: "alert", runId: ctx.run.id, jobId: ctx.run.jobId, selectors: input.job.deliver },
+          ...{ kind: "alert", runId: ctx.run.id, jobId: ctx.run.jobId },
+          selectors: whomToAsk(input.job, question),
           subject: `${unitKey(ctx.run.id, question.unit)}#${question.attempt}`,
           text: questionText(planned.workflow.name, question),
         },
         context.rowsFor(input.job.origin),
       ),
   };
+}
+
+/** Whoever gets its results decides, whoever gets its alarms judges; a question that nobody hears would wait for ever. */
+function whomToAsk({ deliver, onFailure }: Job, { about }: Question): readonly TargetSelector[] {
+  const inOrder = about === "approval" ? [deliver, onFailure] : [onFailure, deliver];
+  return inOrder.find((targets) => targets.length > 0) ?? [{ kind: "target", target: LOCAL }];
 }
 
 function questionText(workflow: string, { about, unit, runId, message }: Question): string {

@@ -82,6 +82,19 @@ outputs: {a: "{{ a.result }}", b: "{{ b.result }}"}
     expect(await bench.tasks(id)).toEqual({ a: "cancelled: nodeStopped, succeeded", b: "succeeded" });
   });
 
+  test("a question of a job that tells nobody lies in local: it would wait for ever", async () => {
+    const bench = await WorkflowBench.open([]);
+    await bench.node();
+    const inline = { name: "asks", tasks: [{ id: "ask", approval: { message: "Ship it?" } }] };
+    await addJob(bench.context, { id: "asks", run: { workflow: { inline } }, deliver: [] });
+    const { id } = await queueRun(bench.context, "asks");
+
+    const { deliveries } = await bench.until(id, (run) => run.deliveries.length > 0);
+    expect(deliveries).toMatchObject([{ kind: "alert", target: "local" }]);
+    await resolveRun(bench.context, id, { as: "failed" });
+    expect(await bench.ended(id)).toMatchObject({ state: "failed" });
+  });
+
   test("run retry --from: what succeeded is taken over with its results, the task and what it spoiled run again", async () => {
     let isBroken = true;
     const calls: string[] = [];
