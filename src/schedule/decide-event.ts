@@ -10,7 +10,7 @@ import type { JobView, OpenRun } from "../records/ledger/slots.ts";
 import type { DecideEvent, EventDecision } from "../records/ledger/triggers.ts";
 import type { Trigger } from "../records/trigger.ts";
 import type { ParseJob } from "./decide.ts";
-import { liveRuns, REPLACE_WAIT_MS, runsToCancel } from "./overlap.ts";
+import { hasBegun, liveRuns, REPLACE_WAIT_MS, runsToCancel } from "./overlap.ts";
 
 /** The decision for one event of this trigger. Throws what `parseJob` throws. */
 export function makeDecideEvent(parseJob: ParseJob, trigger: Pick<Trigger, "kind" | "name">): DecideEvent {
@@ -54,7 +54,12 @@ function decideOverlap(job: Job, view: JobView, now: number): EventDecision {
 
 /** First attempts of slots and events that have not begun; runs by hand are a person's. */
 function isWaiter(run: OpenRun): boolean {
-  return run.state === "queued" && run.attempt === 1 && ["event", "schedule"].includes(run.trigger);
+  return (
+    run.state === "queued" &&
+    !hasBegun(run) &&
+    run.attempt === 1 &&
+    ["event", "schedule"].includes(run.trigger)
+  );
 }
 
 /** T7: `queue` keeps the newest waiter; with nothing live the oldest is as good as begun (I3). */

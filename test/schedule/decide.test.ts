@@ -252,6 +252,16 @@ describe("T7: overlap", () => {
 
     expect(decision.endOpenRuns).toEqual([]);
   });
+
+  test("a workflow between two nodes has begun: it is busy as a live run is, and `replace` cancels it", () => {
+    const between = openRun("queued", slot8, { startedAt: slot8 });
+    const under = (overlap: Job["overlap"]) => hourly({ overlap }, "09:00", "09:00:01", [between]);
+
+    expect(inShort(under("skip"))).toEqual(["skipped overlap 09:00"]);
+    for (const overlap of ["skip", "queue", "allow", "replace"] as const)
+      expect(under(overlap).endOpenRuns, overlap).toEqual([]);
+    expect(under("replace").cancelRuns).toEqual([{ runId: between.id, by: "replace" }]);
+  });
 });
 
 describe("T9: repeat and until", () => {

@@ -21,6 +21,8 @@ export interface OpenRun {
   attempt: number;
   trigger: Run["trigger"];
   createdAt: Instant;
+  /** Of a `queued` run: a workflow between two nodes, that goes on with what it began. */
+  startedAt?: Instant | undefined;
 }
 
 /** What is known of one job at one moment, read under lock. */

@@ -161,7 +161,7 @@ async function remove(tx: Transaction, ended: { jobId: string; now: Instant; by:
   const { jobId, now } = ended;
   await endDefinition(tx, ended);
   const waiting = (await currentView(tx, jobId)).openRuns.filter(
-    ({ state }) => state === "queued" || state === "waiting",
+    ({ state, startedAt }) => (state === "queued" && startedAt === undefined) || state === "waiting",
   );
   await endOpenRuns(
     tx,

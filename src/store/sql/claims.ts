@@ -8,7 +8,7 @@ import { columnList, decode, decodeRun, RESOLUTION, RUN } from "./codecs.ts";
 import type { Columns } from "./columns.ts";
 import type { Statements } from "./connection.ts";
 import type { Dialect } from "./dialect.ts";
-import { isLive, isPending, requestCancels } from "./endings.ts";
+import { hasBegun, isLive, isPending, requestCancels } from "./endings.ts";
 import { encodeEvents, insertEvents } from "./events.ts";
 import { bornRun, insertion, insertRuns } from "./run-rows.ts";
 import { leaseClock, type Store, type Transaction, write } from "./store.ts";
@@ -79,7 +79,7 @@ export async function requestCancel(
   const answer = await write<CancelAnswer>(store, async (tx) => {
     const ended = await tx.get(
       `UPDATE "runs" SET "state" = 'cancelled', "reason" = 'requested', "cancelRequestedAt" = ?, "cancelledBy" = ?, "finishedAt" = ?, "outcome" = ?
-       WHERE "id" = ? AND ${isPending(`"runs"`)} RETURNING ${columnList(RUN, `"runs"`)}`,
+       WHERE "id" = ? AND ${isPending(`"runs"`)} AND NOT ${hasBegun(`"runs"`)} RETURNING ${columnList(RUN, `"runs"`)}`,
       [now, by, now, JSON.stringify({ state: "cancelled", by }), runId],
     );
     if (ended) {

@@ -10,6 +10,8 @@ import type { Transaction } from "./store.ts";
 /** SQL: `queued` or `waiting`; claimed, running or cancelling; either. Spelled as in the partial indexes. */
 export const isPending = (of: string) => `${of}."owner" IS NULL AND ${of}."finishedAt" IS NULL`;
 export const isLive = (of: string) => `${of}."owner" IS NOT NULL AND ${of}."finishedAt" IS NULL`;
+/** Waits for its next node with part of it done. */
+export const hasBegun = (of: string) => `(${isPending(of)} AND ${of}."startedAt" IS NOT NULL)`;
 export const isOpen = (of: string) => `${of}."finishedAt" IS NULL`;
 
 type EndedRuns = PassResult["endedRuns"];
@@ -67,7 +69,10 @@ function reportEnded(tx: Transaction, rows: readonly Row[], now: Instant): Ended
 
 const CANCEL: Columns = { runId: "text", by: "text" };
 
-/** live → `cancelling`, with who asked (L11). Returns the ids of those newly asked. */
+/**
+ * live → `cancelling`, with who asked (L11); a workflow between two nodes stays `queued` and hears it from the next.
+ * Returns the ids of those newly asked.
+ */
 export async function requestCancels(
   tx: Transaction,
   cancels: readonly { runId: string; by: string }[],
@@ -75,9 +80,9 @@ export async function requestCancels(
 ): Promise<string[]> {
   if (cancels.length === 0) return [];
   const rows = await tx.all(
-    `UPDATE "runs" SET "state" = 'cancelling', "cancelRequestedAt" = ?, "cancelledBy" = x."by"
+    `UPDATE "runs" SET "state" = CASE WHEN "runs"."owner" IS NULL THEN "runs"."state" ELSE 'cancelling' END, "cancelRequestedAt" = ?, "cancelledBy" = x."by"
      FROM ${tx.dialect.rows("x", CANCEL)}
-     WHERE "runs"."id" = x."runId" AND ${isLive(`"runs"`)} AND "runs"."cancelRequestedAt" IS NULL
+     WHERE "runs"."id" = x."runId" AND (${isLive(`"runs"`)} OR ${hasBegun(`"runs"`)}) AND "runs"."cancelRequestedAt" IS NULL
      RETURNING "runs"."id", "runs"."jobId", "runs"."cancelledBy"`,
     [now, tx.dialect.encodeRows(CANCEL, cancels)],
   );

@@ -74,6 +74,7 @@ const OPEN_RUN = {
   attempt: "int",
   trigger: "text",
   createdAt: "int",
+  startedAt: "int",
 } as const satisfies Record<keyof OpenRun, string>;
 
 async function readOpenRuns(reader: Reader, keys: string): Promise<Map<string, OpenRun[]>> {

@@ -179,6 +179,21 @@ function resumeRules(open: () => Promise<Bench>): void {
     expect((await b.events({ runId: run.id })).filter(({ kind }) => kind === "run-started")).toHaveLength(1);
   });
 
+  test("a cancel between two nodes is heard by the next one: what has begun is not ended behind its back", async () => {
+    const bench = await open();
+    const [a, b] = [await bench.open(), await bench.open()];
+    const { run } = await startWorkflow(a, bench);
+    await b.takeOver({
+      ...{ nodeId: "node-b", now: bench.now(), leaseMs: LEASE_MS, deadNodes: ["node-a"] },
+    });
+
+    expect(await a.requestCancel(run.id, "ada", bench.now())).toMatchObject({ kind: "requested" });
+    const again = await claimOne(b, bench, { nodeId: "node-b", ...atOnce });
+
+    expect(again.run).toMatchObject({ id: run.id, state: "running", cancelledBy: "ada" });
+    expect(await b.cancelRequests("node-b")).toEqual([{ runId: run.id, by: "ada" }]);
+  });
+
   test("a workflow is given back as it is; who gave it back cannot write any more", async () => {
     const bench = await open();
     const ledger = await bench.open();
