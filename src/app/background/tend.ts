@@ -57,11 +57,14 @@ export class BackgroundTending {
   /** One turn. What goes wrong with one process does not keep the others waiting. */
   async tend(): Promise<void> {
     const { ledger, clock } = this.#context;
-    for (const record of await ledger.backgrounds({ state: ["running"] }))
-      await this.#guarded(record, () => this.#tendRunning(record));
-    const now = await ledger.now();
-    for (const record of await ledger.backgrounds({ state: ["exited", "lost"] }))
-      if (isTold(record) && now - (record.endedAt ?? now) >= TELL_AFTER_MS)
+    // One question a turn: an idle node has hardly anything else to do.
+    const all = await ledger.backgrounds({ state: ["running", "exited", "lost"] });
+    for (const record of all)
+      if (record.state === "running") await this.#guarded(record, () => this.#tendRunning(record));
+    const ended = all.filter((record) => record.state !== "running" && isTold(record));
+    const now = ended.length > 0 ? await ledger.now() : 0;
+    for (const record of ended)
+      if (now - (record.endedAt ?? now) >= TELL_AFTER_MS)
         await this.#guarded(record, () => this.#tellExit(record));
     if (clock.monotonicMs() - this.#forgotAtMs < FORGET_EVERY_MS) return;
     this.#forgotAtMs = clock.monotonicMs();
