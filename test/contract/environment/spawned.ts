@@ -60,10 +60,11 @@ export function spawnRules(get: () => Bench, { has }: Harness): void {
       const { environment } = get();
       const start = (command: string) =>
         environment.spawn(command, { signal: never, pty: { columns: 91, rows: 17 } });
+      // It stays a moment: node-pty drops what nobody has read 200 ms after the end, which a busy machine may need.
       // An engine tells a container's terminal its size a moment after the command has begun.
       const sized = `until test "$(stty size 2>/dev/null)" = "17 91"; do sleep 0.05; done; stty size`;
       const command = await start(
-        `test -t 0 && test -t 1 && echo ready; read line; ${sized}; echo got $line; exit 3`,
+        `test -t 0 && test -t 1 && echo ready; read line; ${sized}; echo got $line; sleep 0.5; exit 3`,
       );
       expect(command.stderr).toBeUndefined();
       let text = "";

@@ -231,7 +231,10 @@ describe("a background process", () => {
 
   test("at a terminal: what is typed is shown and read, a closed stdin is its end, and `yes` there costs no memory either", async () => {
     const { processes } = await openBench();
-    const talks = await processes.start({ command: "test -t 0 && cat; echo over; exit 4", pty: true }, never);
+    const talks = await processes.start(
+      { command: "test -t 0 && cat; echo over; sleep 0.5; exit 4", pty: true },
+      never,
+    );
     await processes.write(talks.id, "hello 夜\n");
     await untilPrinted(processes, talks.id, "hello 夜\r\nhello 夜");
     await processes.closeStdin(talks.id);
