@@ -11,7 +11,7 @@ import type { ProcessIdentity } from "../records/process.ts";
 import type { RunContext } from "../records/run-context.ts";
 import { type Capture, captureStream, STDERR_LIMIT, STDOUT_LIMIT } from "./capture.ts";
 import { type LiveLog, makeLiveLog } from "./live-log.ts";
-import { type MarkIndex, makeMarkIndex } from "./mark-index.ts";
+import { findLeft, type MarkIndex, makeMarkIndex } from "./mark-index.ts";
 import { groupMembers, readProcess } from "./process-table.ts";
 import type { CommandExit, HeldProcess } from "./spawn-held.ts";
 import { DEFAULT_GRACE_MS, type Ended, endRun, findLeftovers } from "./terminate.ts";
@@ -141,7 +141,7 @@ async function endWhatIsLeft(deps: SuperviseDeps, known: ProcessIdentity[], ctx:
   const runId = ctx.run.id;
   // The leader is known and gone: with nobody else known or marked there is nothing to look for.
   const marks = deps.marks ?? makeMarkIndex(deps.clock);
-  if (known.length === 1 && marks.find(runId).length === 0) return;
+  if (known.length === 1 && (await findLeft(marks, deps.clock, runId)).length === 0) return;
   if (findLeftovers(runId, known).length === 0) return;
   // A process that ends by itself lets go of its pipe a moment before it is gone.
   await deps.clock.sleep(SETTLE_MS, new AbortController().signal);

@@ -12,7 +12,7 @@ import {
   processStartTime,
   readHost,
 } from "../../src/execute/host.ts";
-import { makeMarkIndex } from "../../src/execute/mark-index.ts";
+import { findLeft, makeMarkIndex } from "../../src/execute/mark-index.ts";
 import { parseStat, readProcess } from "../../src/execute/process-table.ts";
 import { spawnHeld } from "../../src/execute/spawn-held.ts";
 import { tempFolder } from "../support/temp.ts";
@@ -80,6 +80,17 @@ describe("a process", () => {
 });
 
 describe.runIf(process.platform === "linux")("the index of marks", () => {
+  test("L10: a program that is just starting shows no mark yet; it is waited for, and only while there is one", async () => {
+    const looks = [[], [], [7]];
+    const clock = { sleep: async () => {} };
+    const find = () => looks.shift() ?? [];
+    expect(await findLeft({ find, hasStarting: true }, clock, "run")).toEqual([7]);
+
+    looks.push([], [7]);
+    expect(await findLeft({ find, hasStarting: false }, clock, "run")).toEqual([]);
+    expect(await findLeft({ find: () => [], hasStarting: true }, clock, "run")).toEqual([]);
+  });
+
   test("finds a marked process that came after the last look, and none that is looked after or has gone", async () => {
     const index = makeMarkIndex({ monotonicMs: () => 0 });
     const runId = newId();

@@ -6,6 +6,7 @@
 
 import { commandEnv } from "../../execute/command-env.ts";
 import { makeLiveLog } from "../../execute/live-log.ts";
+import { findLeft } from "../../execute/mark-index.ts";
 import { checkWorkdir } from "../../execute/prepare-script.ts";
 import { leaveWorkspace, redactWith, type ScriptDeps } from "../../execute/run-script.ts";
 import { outcomeOfExit, outcomeOfPreflight, outcomeOfSpawn } from "../../execute/script-outcome.ts";
@@ -230,9 +231,9 @@ function outcomeOfAnswer(
 }
 
 /** (I3) One cheap look where nothing is left. */
-async function endLeftovers(commands: ScriptDeps, { ctx }: ExecutorCall): Promise<void> {
+async function endLeftovers(commands: ScriptDeps, { ctx, clock }: ExecutorCall): Promise<void> {
   const runId = ctx.run.id;
-  if ((commands.marks?.find(runId).length ?? 0) === 0) return;
+  if (!commands.marks || (await findLeft(commands.marks, clock, runId)).length === 0) return;
   const ended = await endRun(commands, { runId, known: [], graceMs: 2_000 });
   if (ended.ended.length + ended.survivors.length > 0)
     ctx.emit("process-ended", { why: "outlived the call", ...ended });
