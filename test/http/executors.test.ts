@@ -32,22 +32,22 @@ test("GET /api/executors tells what is registered and what could not be; one by 
 test("a rollout over HTTP: begun, looked at, given more, ended, taken away; a bad share is refused", async () => {
   const { call, context } = await serve();
   const folder = context.home.paths.executorsFolder;
-  await writeFile(join(folder, "one.sh"), "#!/bin/sh\n# nightshift: name=work version=v1\n");
-  await writeFile(join(folder, "two.sh"), "#!/bin/sh\n# nightshift: name=work version=v2\n");
-  const path = "/api/executors/work/rollout";
+  await writeFile(join(folder, "one.sh"), "#!/bin/sh\n# nightshift: name=sorting version=v1\n");
+  await writeFile(join(folder, "two.sh"), "#!/bin/sh\n# nightshift: name=sorting version=v2\n");
+  const path = "/api/executors/sorting/rollout";
 
   const begun = await call("PUT", path, { body: { version: "v2", traffic: 20, bounds: { minSamples: 5 } } });
   expect(begun).toMatchObject({
     status: 200,
     json: {
-      ...{ executor: "work", state: "running", version: "v2", baseline: "v1", traffic: 20, reason: null },
+      ...{ executor: "sorting", state: "running", version: "v2", baseline: "v1", traffic: 20, reason: null },
       bounds: { minSamples: 5, maxMoreFailures: 10, maxSlowdown: 1.5 },
       attempts: [{ version: "v2", attempts: 0, medianMs: null }, { version: "v1" }],
     },
   });
   expect((await call("PUT", path, { body: { version: "v2", traffic: 101 } })).status).toBe(400);
   expect((await call("PUT", path, { body: { version: "v2", traffic: 50 } })).json.bounds.minSamples).toBe(5);
-  expect((await call("GET", "/api/rollouts")).json).toMatchObject([{ executor: "work", traffic: 50 }]);
+  expect((await call("GET", "/api/rollouts")).json).toMatchObject([{ executor: "sorting", traffic: 50 }]);
   expect((await call("POST", `${path}/finish`)).json).toMatchObject({ state: "finished" });
   expect((await call("POST", `${path}/stop`)).json).toMatchObject({ state: "stopped" });
   expect((await call("DELETE", path)).json).toMatchObject({ state: "stopped" });
