@@ -8,6 +8,7 @@
 import { setMaxListeners } from "node:events";
 import { linkAbort } from "../kernel/abort.ts";
 import { backoffMs } from "../kernel/backoff.ts";
+import { makeBatch } from "../kernel/batch.ts";
 import { isFault, messageOf } from "../kernel/errors.ts";
 import type { Random } from "../kernel/ids.ts";
 import type { Log } from "../kernel/log.ts";
@@ -16,7 +17,6 @@ import { type Clock, SECOND } from "../kernel/time.ts";
 import type { Delivery } from "../records/delivery.ts";
 import type { DeliveryClosing, OutboxLedger } from "../records/ledger/outbox.ts";
 import { type AdapterTable, adapterFor } from "./adapter-table.ts";
-import { closeTogether } from "./close-together.ts";
 import { decideTry, decideWait } from "./decide-try.ts";
 import { type Passing, passingOf, SendGates } from "./send-gates.ts";
 import { recoverRow, sendRow } from "./try-row.ts";
@@ -58,7 +58,7 @@ export class Outbox {
   readonly #deps: OutboxDeps;
   readonly #sends = new Map<string, Promise<void>>();
   readonly #gates = new SendGates();
-  readonly #closeOne: ReturnType<typeof closeTogether>;
+  readonly #closeOne: (closing: DeliveryClosing) => Promise<"closed" | "lost">;
   /** Ends the loop; sends go on. */
   #stopping = new AbortController();
   /** Ends sends that outlive the grace. */
@@ -72,7 +72,10 @@ export class Outbox {
 
   constructor(deps: OutboxDeps) {
     this.#deps = deps;
-    this.#closeOne = closeTogether((closings) => deps.ledger.closeDeliveries(closings));
+    // Receipts that come in one turn of the event loop share a commit.
+    this.#closeOne = makeBatch(async (closings) => [...(await deps.ledger.closeDeliveries(closings))], {
+      gather: () => new Promise((resolve) => setImmediate(resolve)),
+    });
   }
 
   /** Begins to drain. A second call does nothing; a stopped outbox starts afresh. */

@@ -8,6 +8,7 @@
 import { createHash } from "node:crypto";
 import type { IPublishPacket, MqttClient } from "mqtt";
 import { messageOf } from "../../kernel/errors.ts";
+import { ifInstalled } from "../../kernel/if-installed.ts";
 import { DAY, HOUR, SECOND } from "../../kernel/time.ts";
 import type { JobTrigger } from "../../records/trigger.ts";
 import type { Context } from "../context.ts";
@@ -17,8 +18,6 @@ import { untilStored } from "../until-stored.ts";
 import { headersOfMessage, keyOfMessage, type MqttMessage, textOfMessage } from "./mqtt-message.ts";
 
 export type MqttTrigger = Extract<JobTrigger, { kind: "mqtt" }>;
-
-type Mqtt = typeof import("mqtt");
 
 const RECONNECT_MS = SECOND;
 const CONNECT_MS = 15 * SECOND;
@@ -190,14 +189,6 @@ function brokerOf(context: Context, { broker: own }: MqttTrigger) {
   return { url: resolve(own.url), username: text(own.username), password: text(own.password) };
 }
 
-async function load(): Promise<Mqtt | undefined> {
-  try {
-    return await import("mqtt");
-  } catch (error) {
-    const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
-    if (code === "ERR_MODULE_NOT_FOUND" || code === "MODULE_NOT_FOUND") return undefined;
-    throw error;
-  }
-}
+const load = () => ifInstalled(() => import("mqtt"));
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");

@@ -5,10 +5,11 @@
 // @source MQTT 3.1.1 §4.3.2 (QoS 1), §3.2.2.3 (CONNACK).
 
 import { messageOf } from "../../kernel/errors.ts";
+import { ifInstalled } from "../../kernel/if-installed.ts";
 import { SECOND } from "../../kernel/time.ts";
 import type { PlatformConfigs } from "../../records/deliver-config.ts";
 import type { Adapter, SendRequest, SendResult } from "../../records/delivery.ts";
-import { numberAt, type PlatformDeps, textAt } from "../platforms/ask.ts";
+import { numberAt, type PlatformDeps } from "../platforms/ask.ts";
 import { type Settings, whyUnusable } from "../platforms/settings.ts";
 
 const TIMEOUT_MS = 15 * SECOND;
@@ -36,14 +37,7 @@ export function makeMqttAdapter(deps: PlatformDeps, settings: Settings<PlatformC
 
 type Mqtt = typeof import("mqtt");
 
-async function load(): Promise<Mqtt | undefined> {
-  try {
-    return await import("mqtt");
-  } catch (error) {
-    if (["ERR_MODULE_NOT_FOUND", "MODULE_NOT_FOUND"].includes(textAt(error, "code") ?? "")) return undefined;
-    throw error;
-  }
-}
+const load = () => ifInstalled(() => import("mqtt"));
 
 interface Publishing {
   deps: PlatformDeps;

@@ -7,6 +7,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { assertNever, Fault } from "../../kernel/errors.ts";
+import { ifInstalled } from "../../kernel/if-installed.ts";
 import { parseDuration } from "../../kernel/time.ts";
 import type { CloudSpec, DaytonaSpec, ModalSpec, VercelSpec } from "../../records/cloud-specs.ts";
 import type { CheckDeps } from "./place.ts";
@@ -36,14 +37,8 @@ export async function loadPackage<Module extends object>(
   load: () => Promise<Module>,
   name: keyof Module & string,
 ): Promise<Module> {
-  let loaded: Module;
-  try {
-    loaded = await load();
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "ERR_MODULE_NOT_FOUND" || code === "MODULE_NOT_FOUND") throw missingPackage(backend);
-    throw error;
-  }
+  const loaded = await ifInstalled(load);
+  if (!loaded) throw missingPackage(backend);
   if (name in loaded) return loaded;
   throw new Fault(
     "environment.unusable",

@@ -5,6 +5,7 @@
 // I3. After the publish has left, a broken connection means that nobody knows: `unknown` where no answer was awaited.
 
 import { messageOf } from "../../kernel/errors.ts";
+import { ifInstalled } from "../../kernel/if-installed.ts";
 import { SECOND } from "../../kernel/time.ts";
 import { outcomeOfAbort } from "../../records/abort-outcome.ts";
 import type { ExecutorCall } from "../../records/executor.ts";
@@ -83,15 +84,7 @@ function payloadOf(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-async function load(): Promise<Mqtt | undefined> {
-  try {
-    return await import("mqtt");
-  } catch (error) {
-    const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
-    if (code === "ERR_MODULE_NOT_FOUND" || code === "MODULE_NOT_FOUND") return undefined;
-    throw error;
-  }
-}
+const load = () => ifInstalled(() => import("mqtt"));
 
 async function exchange(
   mqtt: Mqtt,
