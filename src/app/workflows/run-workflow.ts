@@ -6,6 +6,7 @@ import { type JournalEntry, newProgress, type Progress } from "../../orchestrate
 import type { Admission, Claim, Run } from "../../records/run.ts";
 import type { RunContext } from "../../records/run-context.ts";
 import type { Resources } from "../../records/workflow.ts";
+import { untilStored } from "../until-stored.ts";
 import { preflightFailure, type WorkEnd, type WorkInput } from "../work.ts";
 import { fillParams, startOf, triggerOf } from "./begin-run.ts";
 import { groupOf } from "./concurrency-group.ts";
@@ -57,7 +58,10 @@ export async function runWorkflow(
     if (end === "stopped") return { state: "yielded" };
     if (end === "lost") return { state: "cancelled", by: "claimLost" };
     const outcome = outcomeOfWorkflow(planned.plan, progress, ctx.abortReason());
-    return withFilesOf(outcome, await deps.context.ledger.tasksOf(ctx.run.id));
+    if (outcome.state !== "succeeded") return outcome;
+    // A store that is busy just now must not make a failure of what the journal calls done.
+    const read = () => deps.context.ledger.tasksOf(ctx.run.id);
+    return withFilesOf(outcome, await untilStored(deps.context, "read tasks", read, runDeps.giveUp));
   } finally {
     unwatch();
   }

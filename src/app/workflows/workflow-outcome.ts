@@ -39,8 +39,10 @@ export function outcomeOfWorkflow(plan: Plan, progress: Progress, reason: AbortR
 }
 
 /** With the files that its tasks named, in the tasks' order: they go out with the workflow's own message. */
-export function withFilesOf(outcome: Outcome, tasks: readonly Run[]): Outcome {
-  if (outcome.state !== "succeeded") return outcome;
+export function withFilesOf(
+  outcome: Extract<Outcome, { state: "succeeded" }>,
+  tasks: readonly Run[],
+): Outcome {
   const newest = new Map<string | undefined, Run>();
   for (const task of tasks) newest.set(unitOf(task), task);
   const all = [...newest.values()].flatMap(({ outcome: ended }) =>
